@@ -155,6 +155,6 @@ function renamed(tables: Tables, id: string, name: string): Tables {
 }
 
 function accountTaken(): DatabaseProblem {
-  const message = `A user of coderd who is not the operator has the name ${USERNAME}; rename that user.`;
+  const message = `A coderd user that the operator did not create has the name ${USERNAME}; rename that user.`;
   return new DatabaseProblem("accountTaken", message);
 }

@@ -131,14 +131,14 @@ describe("leader election is turned off", () => {
 });
 
 test.each([
-  ["--namespaces", "Prod", '"Prod" is not a namespace'],
-  ["--concurrency", "0", "whole number from 1"],
-  ["--concurrency", "1.5", "whole number from 1"],
-  ["--shutdown-grace-seconds", "soon", "whole number from 1"],
-  ["--coderd-access", "proxy", "Give direct, service-proxy or an http(s) URL"],
-  ["--coderd-access", "https://", "Give direct, service-proxy or an http(s) URL"],
+  ["--namespaces", "Prod", '"Prod" is not a valid namespace name'],
+  ["--concurrency", "0", "integer of at least 1"],
+  ["--concurrency", "1.5", "integer of at least 1"],
+  ["--shutdown-grace-seconds", "soon", "integer of at least 1"],
+  ["--coderd-access", "proxy", "It must be direct, service-proxy or an http(s) URL"],
+  ["--coderd-access", "https://", "It must be direct, service-proxy or an http(s) URL"],
   ["--log-level", "loud", "Allowed choices are debug, info, warn, error"],
   ["--speed", "9", "unknown option '--speed'"],
-])("%s %s is refused in words that help", async (flag, value, says) => {
+])("%s %s is rejected with a message that helps", async (flag, value, says) => {
   await expect(parse("controller", flag, value)).rejects.toThrow(says);
 });

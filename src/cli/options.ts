@@ -43,33 +43,34 @@ export function commandLine({ version, runController }: CommandLine): Command {
 
 function controllerFlags(): Option[] {
   return [
-    flag("--kubeconfig <file>", "kubeconfig to use; else KUBECONFIG, the service account, ~/.kube/config"),
-    flag("--namespaces <list>", "comma-separated namespaces to work in; all of the cluster when empty")
+    flag(
+      "--kubeconfig <file>",
+      "path to a kubeconfig; defaults to KUBECONFIG, then the service account, then ~/.kube/config",
+    ),
+    flag("--namespaces <list>", "comma-separated namespaces to watch; if empty, all namespaces")
       .default([], "all")
       .argParser(nameList),
     flag(
       "--workspace-namespaces <list>",
-      "comma-separated namespaces, besides its own, in which a control plane may run workspaces; any when empty",
+      "comma-separated namespaces in which a control plane may run workspaces, in addition to its own; if empty, any namespace",
     )
       .default([], "any")
       .argParser(nameList),
-    flag("--no-leader-elect", "run without a Lease; only safe with a single replica"),
+    flag("--no-leader-elect", "disable leader election; only safe with a single replica"),
     flag(
       "--leader-election-namespace <name>",
-      "namespace of the Lease; else POD_NAMESPACE, the service account's, kube-system",
+      "namespace of the Lease; defaults to POD_NAMESPACE, then the namespace of the service account, then kube-system",
     ),
-    flag("--metrics-bind-address <address>", "where Prometheus scrapes /metrics; 0 turns it off").default(
-      ":8080",
-    ),
+    flag("--metrics-bind-address <address>", "address that serves /metrics; 0 disables it").default(":8080"),
     flag(
       "--metrics-auth",
-      "only answer scrapes with a bearer token whose owner may get the non-resource URL /metrics",
+      "serve /metrics only to clients that are authenticated and allowed to get the non-resource URL /metrics",
     ).default(false),
     flag(
       "--health-probe-bind-address <address>",
-      "where /healthz and /readyz answer; 0 turns it off",
+      "address that serves /healthz and /readyz; 0 disables it",
     ).default(":8081"),
-    flag("--concurrency <number>", "objects of each kind that are reconciled at the same time")
+    flag("--concurrency <number>", "maximum number of objects of each kind to reconcile concurrently")
       .default(50)
       .argParser(positiveInteger),
     flag(
@@ -80,15 +81,15 @@ function controllerFlags(): Option[] {
       .argParser(coderdAccess),
     flag(
       "--cluster-domain <domain>",
-      "domain of the cluster's Services; else that of /etc/resolv.conf, cluster.local",
+      "cluster domain; defaults to the domain in /etc/resolv.conf, then cluster.local",
     ).argParser(domainName),
-    flag("--shutdown-grace-seconds <number>", "how long running work may go on after SIGTERM")
+    flag("--shutdown-grace-seconds <number>", "seconds to wait for running reconciles after SIGTERM")
       .default(20)
       .argParser(positiveInteger),
-    flag("--log-level <level>", "least severe line to print")
+    flag("--log-level <level>", "minimum level of log lines")
       .default("info")
       .choices(["debug", "info", "warn", "error"]),
-    flag("--log-format <format>", "one JSON object per line, or text for people")
+    flag("--log-format <format>", "format of log lines: JSON or human-readable text")
       .default("json")
       .choices(["json", "text"]),
   ];
@@ -108,7 +109,7 @@ function nameList(text: string): string[] {
     .map((name) => name.trim())
     .filter(Boolean);
   const wrong = names.find((name) => !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name));
-  if (wrong) throw new InvalidArgumentError(`"${wrong}" is not a namespace.`);
+  if (wrong) throw new InvalidArgumentError(`"${wrong}" is not a valid namespace name.`);
   return [...new Set(names)];
 }
 
@@ -116,17 +117,17 @@ function domainName(text: string): string {
   const name = text.trim().replace(/\.$/, "");
   const label = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
   if (name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name)) return name;
-  throw new InvalidArgumentError("Give a domain, such as cluster.local.");
+  throw new InvalidArgumentError("It must be a domain, such as cluster.local.");
 }
 
 function coderdAccess(text: string): string {
   if (text === "direct" || text === "service-proxy" || /^https?:\/\/[^/]/.test(text)) return text;
-  throw new InvalidArgumentError("Give direct, service-proxy or an http(s) URL.");
+  throw new InvalidArgumentError("It must be direct, service-proxy or an http(s) URL.");
 }
 
 function positiveInteger(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1)
-    throw new InvalidArgumentError("Give a whole number from 1 up.");
+    throw new InvalidArgumentError("It must be an integer of at least 1.");
   return number;
 }

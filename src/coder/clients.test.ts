@@ -202,7 +202,7 @@ describe("a target", () => {
     [
       "a token that can't be sent",
       () => ({ url: server.url, token: "sek\nret" }),
-      /token may hold characters/,
+      /token may contain invalid characters/,
     ],
     ["no URL", () => ({ url: "coder" }), /not a valid http:\/\/ or https:\/\/ URL/],
     ["a URL of another kind", () => ({ url: "ftp://u:sekret@coder" }), /not a valid http/],
@@ -231,7 +231,7 @@ describe("connections", () => {
     await clock.advance(10_000);
     const failures = (await Promise.all(requests)).map(failure);
     expect(failures).toHaveLength(20);
-    for (const { message } of failures) expect(message).toContain("no complete answer within 10 s");
+    for (const { message } of failures) expect(message).toContain("no complete response within 10 s");
   });
 
   it("of a coderd nobody asks any more are given up after a minute", async () => {

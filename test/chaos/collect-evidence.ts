@@ -107,7 +107,7 @@ interface ToldLine {
   readonly because?: string;
 }
 
-const REPORTED = /"msg":"(provisioner key was left behind|proxy could not be deregistered)"/;
+const REPORTED = /"msg":"(failed to delete provisioner key|failed to deregister proxy)"/;
 
 /** What the operator logs when it has to let an object go and can't tidy up behind it. */
 function toldOf(outputs: readonly string[]): Map<string, string> {

@@ -47,7 +47,7 @@ describe.skipIf(!binaries)("real daemons of a coderd with a private CA", () => {
   test("that do not trust its certificate are stalled, and the missing CA is named until it is given", async () => {
     const { message } = await condition("DaemonsConnected", { status: "False", reason: "Stalled" });
     expect(message).toContain('coderd serves the certificate of Secret "coder-tls"');
-    expect(message).toContain("spec.certs.secrets names no authority");
+    expect(message).toContain("spec.certs.secrets is empty");
     // The daemon's own error has the key in a URL.
     expect(message).not.toContain(await tenant.secretValue(SECRET, "key"));
     await condition("Ready", { status: "False", reason: "Stalled" });
@@ -75,7 +75,7 @@ describe.skipIf(!binaries)("real daemons of a coderd with a private CA", () => {
     await world.timePasses(10 * MINUTES);
     const rotating = await condition("ProvisionerKeyReady", { status: "True", reason: "Rotating" });
     expect(rotating.message).toMatch(
-      /will be deleted when (all pods run|the daemons are connected) with the new key/,
+      /will be deleted when (all pods use|the daemons are connected with) the new key/,
     );
     expect(await keyIDs()).toContain(before);
     await tenant.change(CoderProvisioner, "linux", { extraEnv: TRUST.extraEnv });

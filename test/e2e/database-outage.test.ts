@@ -38,7 +38,7 @@ describe.skipIf(!binaries)("a real coderd whose database takes no connection", (
     const began = Date.now();
     const without = { status: "False", reason: "CoderdWithoutDatabase" } as const;
     const { message } = await tenant.untilCondition(CoderControlPlane, { type: "Ready" }, without);
-    expect(message).toContain("coderd can't reach its database");
+    expect(message).toContain("coderd cannot reach its database");
     const failing = { status: "False", reason: "DatabaseFailing" } as const;
     await tenant.untilCondition(CoderControlPlane, { type: "Healthy" }, failing);
     expect(Date.now() - began).toBeLessThanOrEqual(MAX_DELAY_MS);

@@ -169,7 +169,7 @@ describe.skipIf(!binaries)(
     test("an image that does not exist is the reason why daemons are not ready, while the old ones serve", async () => {
       await tenant.change(CoderProvisioner, "linux", { image: `ghcr.io/coder/coder${MISSING_TAG}` });
       const cause = await untilHealth(CoderProvisioner, "linux", "Degraded");
-      expect(cause).toContain(`image "ghcr.io/coder/coder${MISSING_TAG}" can't be pulled`);
+      expect(cause).toContain(`image "ghcr.io/coder/coder${MISSING_TAG}" cannot be pulled`);
       await tenant.untilCondition(CoderProvisioner, { name: "linux", type: "Available" }, { status: "True" });
       await tenant.change(CoderProvisioner, "linux", { image: null });
       await untilHealth(CoderProvisioner, "linux", "Healthy");

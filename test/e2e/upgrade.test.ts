@@ -300,7 +300,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await upgrade(tenant);
     await said('application "somebody"');
     await world.postgres.turn("down");
-    await said("The database can't be asked.");
+    await said("The progress is unknown.");
     await world.postgres.turn("up");
     await untilStage(tenant, "Completed");
     expect(await admin.get("/api/v2/buildinfo")).toMatchObject({

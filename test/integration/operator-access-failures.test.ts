@@ -70,7 +70,7 @@ describe("a database that can't be used", () => {
     await new Promise((resolve) => closed.close(resolve));
     expect(await failureAt(withParts(database, { host: `127.0.0.1:${port}` }))).toEqual({
       kind: "unreachable",
-      message: "The database host refuses the connection; check host and port of the connection URL.",
+      message: "The database host refuses the connection; check the host and the port in the connection URL.",
     });
     expect((await failureAt(withParts(database, { host: "marked.invalid" }))).kind).toBe("unreachable");
   });
@@ -81,7 +81,7 @@ describe("a database that can't be used", () => {
     const url = `postgres://u:marked@127.0.0.1:${port}/d?connect_timeout=1&sslmode=disable`;
     expect(await failureAt(targetOf({ url }))).toEqual({
       kind: "unreachable",
-      message: "The database host does not answer in time; check network policies and the port.",
+      message: "The database host did not respond in time; check network policies and the port.",
     });
     silent.close();
   });
@@ -231,7 +231,7 @@ describe("TLS", () => {
     expect(await encrypted("sslmode=allow")).toBe(false);
     expect(await failureAt(target("sslmode=require"))).toMatchObject({
       kind: "tlsFailed",
-      message: expect.stringContaining("does not offer TLS"),
+      message: expect.stringContaining("does not support TLS"),
     });
   });
 
@@ -267,7 +267,7 @@ describe("TLS", () => {
     await expect.poll(() => encrypted("sslmode=allow")).toBe(true);
     expect(await failureAt(target("sslmode=disable"))).toEqual({
       kind: "authenticationFailed",
-      message: "The database refuses this user without encryption; set sslmode=require or stricter.",
+      message: "The database rejects this user without encryption; set sslmode to require or stricter.",
     });
   });
 

@@ -49,7 +49,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
   const unschedulable = (object: string): Trouble => ({
     object,
     since: podCondition("PodScheduled", "False", "Unschedulable"),
-    says: ["no node takes it", "unschedulable"],
+    says: ["it cannot be scheduled", "unschedulable"],
   });
 
   /** Asks for the eviction of the pods of an object, as a drain does, and says which it was refused. */
@@ -94,7 +94,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
           await assertTruth(platform, observer, {
             object,
             since: nothingReady,
-            says: ["its node does not answer"],
+            says: ["its node is not responding"],
           });
         const from = Date.now();
         await observer.first(({ at }) => at > from + MINUTE || undefined, { withinMs: 2 * MINUTE });

@@ -97,7 +97,7 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
     await eventually(async () => expect(await children(platform, namespace)).toEqual([]), GONE_LIMIT);
     expect(await children(platform, workspaceNamespace)).toEqual([]);
     expect(await registered(platform)).toEqual({ keys: 0, proxies: 0, tokens: 0 });
-    const told = `Revoked the operator's token. Its user "${USERNAME}" stays at coderd and can't log in.`;
+    const told = `Revoked the operator's token. The user "${USERNAME}" remains in coderd and cannot log in.`;
     // Events are written some time after what they tell.
     await eventually(
       async () => expect(await messages(platform, "TokenRevoked")).toEqual([told]),
@@ -130,7 +130,7 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
         "--timeout=60s",
       ]);
       await cluster.kubectl(["delete", POOL, `--namespace=${namespace}`, "--timeout=180s"]);
-      const left = expect.stringContaining(`Provisioner key "${key}" stays at coderd; delete it by hand.`);
+      const left = expect.stringContaining(`Provisioner key "${key}" remains in coderd; delete it manually.`);
       await eventually(
         async () => expect(await messages(platform, "KeyLeftBehind")).toEqual([left]),
         GONE_LIMIT,

@@ -69,9 +69,9 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
 
   test("are told by BuildsServed with the exit code and the daemon, within 30 s", async () => {
     const says = [
-      "2 builds wait",
+      "2 builds are waiting",
       `exit code ${SCRIPT_END.exitCode}`,
-      "1 build runs",
+      "1 build has been running",
       worker,
       "its pod is gone",
     ];

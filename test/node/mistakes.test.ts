@@ -28,13 +28,13 @@ const MISTAKES: readonly Mistake[] = [
     mistake: "a tag that no image has",
     spec: { image: "ghcr.io/coder/coder:v9.9.9", extraEnv: database("url") },
     reason: "Stalled",
-    says: [/image "ghcr.io\/coder\/coder:v9.9.9" can't be pulled/],
+    says: [/image "ghcr.io\/coder\/coder:v9.9.9" cannot be pulled/],
   },
   {
     mistake: "a wrong password of the database",
     spec: { image, extraEnv: database("wrongPassword") },
     reason: COMING_UP,
-    says: [/^The database refuses the user or the password of the connection URL/],
+    says: [/^The database rejects the user or the password in the connection URL/],
   },
   {
     mistake: "a database that does not exist",

@@ -55,9 +55,9 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
       { from, withinMs: TRUTH_MS },
     );
     expect(ready).toMatchObject({ status: "False" });
-    expect(ready.message).toContain("coderd can't reach its database");
+    expect(ready.message).toContain("coderd cannot reach its database");
     const why = await platform.kubectlCoder("why", OBJECT);
-    expect(why.out).toContain("coderd can't reach its database");
+    expect(why.out).toContain("coderd cannot reach its database");
     await platform.startDatabase();
     await untilReady();
     for (const sight of observer.between(from, Number.POSITIVE_INFINITY))

@@ -29,13 +29,13 @@ const CAUSES: readonly Cause[] = [
     cause: "an image that can't be pulled",
     spec: { image: "localhost/nobody/has:this" },
     since: waits(/^(ErrImagePull|ImagePullBackOff)$/),
-    says: ["localhost/nobody/has:this", "can't be pulled"],
+    says: ["localhost/nobody/has:this", "cannot be pulled"],
   },
   {
     cause: "a Secret that does not exist",
     spec: { extraEnv: [{ name: "A", valueFrom: { secretKeyRef: { name: "absent", key: "a" } } }] },
     since: waits(/^CreateContainerConfigError$/),
-    says: ['container "provisioner" can\'t be started', 'secret "absent" not found'],
+    says: ['container "provisioner" cannot be started', 'secret "absent" not found'],
   },
   {
     cause: "a container that ends at once",
@@ -68,19 +68,19 @@ const CAUSES: readonly Cause[] = [
       volumeMounts: [{ name: "absent", mountPath: "/absent" }],
     },
     since: podCondition("PodScheduled", "True"),
-    says: ["a volume can't be mounted", 'configmap "nowhere" not found'],
+    says: ["a volume cannot be mounted", 'configmap "nowhere" not found'],
   },
   {
     cause: "no node that takes the pod",
     spec: { nodeSelector: { "example.com/none": "has-this" } },
     since: podCondition("PodScheduled", "False", "Unschedulable"),
-    says: ["no node takes it", "didn't match Pod's node affinity/selector"],
+    says: ["it cannot be scheduled", "didn't match Pod's node affinity/selector"],
   },
   {
     cause: "a quota",
     spec: { resources: { limits: { [GPU]: "1" } } },
     since: refused("exceeded quota"),
-    says: ["No pod can be created", "exceeded quota: none", GPU],
+    says: ["Pods cannot be created", "exceeded quota: none", GPU],
     namesPod: false,
   },
 ];
@@ -144,7 +144,7 @@ describe.runIf(inject("place")?.coder)("an object whose real pods do not start",
     await platform.cluster.kubectl(["delete", "quota", "none", `--namespace=${platform.namespace}`]);
     const next = {
       ...{ object: trouble.object, since: podCondition("PodScheduled", "False", "Unschedulable") },
-      says: ["no node takes it", `Insufficient ${GPU}`],
+      says: ["it cannot be scheduled", `Insufficient ${GPU}`],
     };
     const at = await assertTruth(platform, observer, next);
     const [last] = observer.between(at, Number.POSITIVE_INFINITY);

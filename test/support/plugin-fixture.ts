@@ -26,9 +26,9 @@ export interface SceneOptions {
 
 type State = readonly [status: "True" | "False" | "Unknown", reason: string, message: string];
 
-const ready: State = ["True", "Serving", "coderd serves and its objects are as the spec says."];
+const ready: State = ["True", "Serving", "coderd is available, and all objects match the spec."];
 const imageTrouble =
-  'Pod "provisioner-gpu-7d9c-x2": image "registry.example.com/coder:v2.24.1-gpu" can\'t be pulled: 401 Unauthorized. Correct the image, or give the pull secret that its registry asks for.';
+  'Pod "provisioner-gpu-7d9c-x2": image "registry.example.com/coder:v2.24.1-gpu" cannot be pulled: 401 Unauthorized. Correct the image, or add the pull secret that its registry requires.';
 
 /** Plays operator, kubelet and people, as far as the API shows it. Ages are the same whenever it is set up. */
 export async function setUpScene({ client, namespace, now }: SceneOptions): Promise<void> {
@@ -80,7 +80,7 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
         BuildsServed: [
           "False",
           "NoMatchingProvisioner",
-          `2 builds wait, the first since ${ago(5)} for a daemon with the tags region=eu: no provisioner offers them; the nearest, "linux", lacks region=eu.`,
+          `2 builds are waiting, the first since ${ago(5)} for a daemon with the tags region=eu: no provisioner has all of them; the closest match, "linux", lacks region=eu.`,
         ],
         Ready: ready,
       }),
@@ -95,7 +95,7 @@ export async function setUpScene({ client, namespace, now }: SceneOptions): Prom
       conditions: conditions({
         ScalingActive: ["True", "FollowingQueue", "The number of daemons follows coderd's queue."],
         DeploymentReady: ["True", "AllReplicasReady", "3 of 3 replicas are ready."],
-        Ready: ["True", "Serving", "The daemons serve and their objects are as the spec says."],
+        Ready: ["True", "Serving", "The daemons are available, and all objects match the spec."],
       }),
     },
   });
@@ -200,7 +200,7 @@ async function setUpEvents(
       "linux",
       "Normal",
       "Scaled",
-      "Wants 3 daemons: 2 busy, 1 build waiting, 0 to be idle.",
+      "Needs 3 daemons: 2 busy, 1 build waiting, 0 reserved idle.",
       9,
     ],
     [CoderControlPlane, "coder", "Normal", "LicenseApplied", "coderd has the license.", 180],

@@ -68,7 +68,7 @@ async function readBody(
     }
     refuseLargerThan(MAX_BODY_BYTES, size + (rows?.held ?? 0));
     refuseLargerThan(MAX_BYTES_READ, read);
-    if (values > mostValues) throw new NoAnswer(`the body holds more than ${mostValues} values`);
+    if (values > mostValues) throw new NoAnswer(`the body contains more than ${mostValues} values`);
   }
   return Buffer.concat([...chunks, ...(rows?.end() ?? [])]).toString("utf8");
 }

@@ -18,7 +18,7 @@ test.for<[string, Partial<Answer>, string]>([
   [
     "the reason of a Status",
     { status: 403, body: JSON.stringify({ kind: "Status", apiVersion: "v1", reason: HOSTILE }) },
-    "the way there refused it",
+    "rejected by an intermediary",
   ],
   ["a content type", { contentType: HOSTILE, body: "no" }, "instead of JSON"],
   ["a field's name", { body: JSON.stringify({ [HOSTILE]: "no" }) }, "GET /x at http://coder: ."],

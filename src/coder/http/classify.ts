@@ -42,14 +42,14 @@ function sentence(text: string): string {
 function parseJson(answer: Answer, { secrets }: Subject): Result<unknown, string> {
   if (answer.body === "") return failed("an empty body instead of JSON");
   if (/^\s*</.test(answer.body) || answer.contentType.includes("html"))
-    return failed("HTML instead of JSON: something else than coderd's API answers there");
+    return failed("HTML instead of JSON: the server is not the API of coderd");
   try {
     return succeeded(JSON.parse(answer.body));
   } catch {
     return failed(
       answer.contentType.includes("json")
         ? "truncated or malformed JSON"
-        : `${redact(answer.contentType, secrets) || "data of no declared type"} instead of JSON`,
+        : `${redact(answer.contentType, secrets) || "data without a content type"} instead of JSON`,
     );
   }
 }
@@ -58,12 +58,12 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
   if (isKubernetesStatus(json))
     return transient(
       subject.request,
-      `the way there refused it, not coderd (HTTP ${answer.status} ${redact(json.reason, subject.secrets)})`,
+      `rejected by an intermediary, not by coderd (HTTP ${answer.status} ${redact(json.reason, subject.secrets)})`,
     );
   const error = readError(json);
   if (blamesDatabase(answer.status, error))
     return {
-      ...transient(subject.request, `coderd can't reach its database (HTTP ${answer.status})`),
+      ...transient(subject.request, `coderd cannot reach its database (HTTP ${answer.status})`),
       why: "database",
     };
   const said = redact(error.message, subject.secrets) || "no reason given";
@@ -116,7 +116,7 @@ function explainInternalError(
       message: `${subject.request}: the token's user lacks the permission (HTTP 500).`,
     };
   if (/licenses_jwt_key|duplicate key value/.test(error.detail))
-    return { kind: "duplicate", message: `${subject.request}: it exists already (HTTP 500).` };
+    return { kind: "duplicate", message: `${subject.request}: it already exists (HTTP 500).` };
   return { kind: "transient", message };
 }
 

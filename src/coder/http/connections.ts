@@ -79,7 +79,7 @@ export class Connections {
 
   #givenCertificates(): string[] {
     const ca = readableCertificates(this.#options.ca ?? "");
-    if (!ca) throw new NoAnswer("the CA certificates given for it are not readable PEM");
+    if (!ca) throw new NoAnswer("the configured CA certificates are not valid PEM");
     return ca;
   }
 }

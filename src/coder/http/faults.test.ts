@@ -54,8 +54,8 @@ const cases: [string, Fault, CoderFailure["kind"], RegExp][] = [
     /\.has_license is a string where a boolean was expected/,
   ],
   ["a missing field", { kind: "answer", status: 200, body: {} }, "transient", /\.has_license is absent/],
-  ["nothing", { kind: "cut" }, "transient", /the connection was cut/],
-  ["half an answer", { kind: "cut", midBody: true }, "transient", /the connection was cut/],
+  ["nothing", { kind: "cut" }, "transient", /the connection was interrupted/],
+  ["half an answer", { kind: "cut", midBody: true }, "transient", /the connection was interrupted/],
   ["a redirect loop", { kind: "redirectLoop" }, "transient", /redirect loop/],
   [
     "a redirect to another host",
@@ -63,7 +63,12 @@ const cases: [string, Fault, CoderFailure["kind"], RegExp][] = [
     "transient",
     /another host, https:\/\/evil\.example; not followed/,
   ],
-  ["a redirect nowhere", { kind: "redirect", to: "http://[" }, "transient", /without a usable address/],
+  [
+    "a redirect nowhere",
+    { kind: "redirect", to: "http://[" },
+    "transient",
+    /without a valid Location header/,
+  ],
   ["401", { kind: "answer", status: 401 }, "forbidden", /Injected.*HTTP 401/],
   ["403", { kind: "answer", status: 403 }, "forbidden", /HTTP 403/],
   ["409", { kind: "answer", status: 409 }, "duplicate", /HTTP 409/],
@@ -79,7 +84,7 @@ const cases: [string, Fault, CoderFailure["kind"], RegExp][] = [
       body: { kind: "Status", apiVersion: "v1", reason: "Forbidden", message: "no services/proxy" },
     },
     "transient",
-    /the way there refused it, not coderd \(HTTP 403 Forbidden\)/,
+    /rejected by an intermediary, not by coderd \(HTTP 403 Forbidden\)/,
   ],
 ];
 
@@ -100,7 +105,7 @@ describe("an answer", () => {
       await settle();
       await clock.advance(9_999);
       await clock.advance(1);
-      expect((await pending).message).toContain("no complete answer within 10 s");
+      expect((await pending).message).toContain("no complete response within 10 s");
     }
   });
 
@@ -158,7 +163,7 @@ describe("no connection", () => {
     await closed.close();
     expect((await entitlementsFailure({ url: closed.url })).message).toContain("connection refused");
     expect((await entitlementsFailure({ url: "http://coder.invalid" })).message).toMatch(
-      /does not resolve|could not be looked up/,
+      /does not resolve|DNS lookup of the host name failed/,
     );
     const chatty = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n")).listen(0, "127.0.0.1");
     await new Promise((resolve) => chatty.once("listening", resolve));
@@ -224,7 +229,7 @@ describe("a coderd that serves TLS", () => {
       },
     });
     expect(await asked("other.example.com")).toMatchObject({
-      failure: { message: expect.stringContaining("for another host name") },
+      failure: { message: expect.stringContaining("for a different host name") },
     });
     await tls.close();
   });
@@ -232,7 +237,7 @@ describe("a coderd that serves TLS", () => {
   it.each([
     ["without its CA", ca.issue(["127.0.0.1"]), undefined, /its CA is not trusted/],
     ["with another CA", ca.issue(["127.0.0.1"]), createCertificateAuthority("Other").cert, /TLS failed/],
-    ["for another host", ca.issue(["coder.example"]), ca.cert, /certificate is for another host name/],
+    ["for another host", ca.issue(["coder.example"]), ca.cert, /certificate is for a different host name/],
     ["that has expired", ca.issue(["127.0.0.1"], past), ca.cert, /certificate has expired/],
   ])("is refused %s", async (_, certificate, trusted, message) => {
     const tls = await serve(certificate);
@@ -249,7 +254,7 @@ describe("a coderd that serves TLS", () => {
   it("is not reached with a CA that is no PEM", async () => {
     const nonsense = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n";
     const failure = await entitlementsFailure({ url: "https://127.0.0.1:1", ca: nonsense });
-    expect(failure.message).toContain("not readable PEM");
+    expect(failure.message).toContain("not valid PEM");
   });
 });
 

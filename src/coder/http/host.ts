@@ -96,7 +96,7 @@ export class CoderHost {
       if (!next) return answer;
       hop = next;
     }
-    throw new NoAnswer(`it redirects more than ${MAX_REDIRECTS} times: a redirect loop`);
+    throw new NoAnswer(`redirect loop: it redirected more than ${MAX_REDIRECTS} times`);
   }
 
   #request(
@@ -137,7 +137,7 @@ function hostnameOf(host: string): string {
 function startDeadline(clock: Clock) {
   const controller = new AbortController();
   const cancel = clock.setTimer(
-    () => controller.abort(new NoAnswer(`no complete answer within ${REQUEST_TIMEOUT_MS / 1_000} s`)),
+    () => controller.abort(new NoAnswer(`no complete response within ${REQUEST_TIMEOUT_MS / 1_000} s`)),
     REQUEST_TIMEOUT_MS,
   );
   return { signal: controller.signal, cancel };

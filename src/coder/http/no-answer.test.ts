@@ -7,14 +7,14 @@ function error(code: string): Error {
 
 describe("a request without an answer", () => {
   it.each([
-    ["UND_ERR_CONNECT_TIMEOUT", "no connection within the time limit"],
+    ["UND_ERR_CONNECT_TIMEOUT", "the connection timed out"],
     ["ECONNREFUSED", "connection refused"],
-    ["EAI_AGAIN", "the host name could not be looked up"],
+    ["EAI_AGAIN", "the DNS lookup of the host name failed"],
     ["EHOSTUNREACH", "no route to the host"],
-    ["ECONNRESET", "the connection was cut"],
+    ["ECONNRESET", "the connection was interrupted"],
     ["CERT_NOT_YET_VALID", "TLS failed: its certificate is not valid yet (CERT_NOT_YET_VALID)"],
     ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS failed (ERR_SSL_WRONG_VERSION_NUMBER)"],
-    ["EWHATEVER", "no answer (EWHATEVER)"],
+    ["EWHATEVER", "no response (EWHATEVER)"],
   ])("is worded by its code %s alone", (code, message) => {
     expect(NoAnswer.from(error(code)).message).toBe(message);
   });

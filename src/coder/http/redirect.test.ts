@@ -20,7 +20,7 @@ it.each([
   `${pathPrefix}/%2e%2e/proxy2`,
   `${pathPrefix}-of-another/x`,
 ])("a redirect to %s does not leave coderd's path at the proxy on the way", (location) => {
-  expect(() => follow(location)).toThrow("out of its own path, https://kubernetes.example; not followed");
+  expect(() => follow(location)).toThrow("outside of its own path, https://kubernetes.example; not followed");
 });
 
 it.each([

@@ -26,7 +26,7 @@ export function followRedirect(
   const { coderd, destination } = way;
   const current = new URL(from.path, destination.origin);
   const target = URL.parse(answer.location ?? "", current.href);
-  if (!target) throw new NoAnswer(`it answers ${answer.status} without a usable address to go to`);
+  if (!target) throw new NoAnswer(`it answers ${answer.status} without a valid Location header`);
   if (from.method !== "GET")
     throw new NoAnswer(`it redirects a ${from.method} request to ${target.origin}; not followed`);
   const path = target.pathname + target.search;
@@ -34,6 +34,6 @@ export function followRedirect(
     return { method: "GET", path };
   if (target.origin === coderd.origin) return { method: "GET", path: destination.pathPrefix + path };
   if (target.origin === current.origin)
-    throw new NoAnswer(`it redirects out of its own path, ${target.origin}; not followed`);
+    throw new NoAnswer(`it redirects outside of its own path, ${target.origin}; not followed`);
   throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed. ${ELSEWHERE_ADVICE}`);
 }

@@ -52,6 +52,9 @@ test.each([
   await clock.advance(1);
   expect(await revoking).toEqual({
     ok: false,
-    failure: { kind: "timeout", message: "The database did not finish within 30 s; check its load." },
+    failure: {
+      kind: "timeout",
+      message: "The database session took longer than 30 s; check the load of the database.",
+    },
   });
 });

@@ -120,7 +120,7 @@ async function transact<T>(
 }
 
 function tookTooLong(): DatabaseProblem {
-  const message = `The database did not finish within ${MAX_SESSION_MS / 1_000} s; check its load.`;
+  const message = `The database session took longer than ${MAX_SESSION_MS / 1_000} s; check the load of the database.`;
   return new DatabaseProblem("timeout", message);
 }
 

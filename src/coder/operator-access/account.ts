@@ -137,6 +137,6 @@ async function repairAccount({ session, tables, now }: AccountContext, row: Row)
 }
 
 function accountTaken(): DatabaseProblem {
-  const message = `A user of coderd who is not the operator has the name ${USERNAME} or the address ${EMAIL}; rename that user.`;
+  const message = `A coderd user that the operator did not create has the name ${USERNAME} or the email address ${EMAIL}; rename that user.`;
   return new DatabaseProblem("accountTaken", message);
 }

@@ -55,7 +55,7 @@ export class Table {
     const known = this.#columns.get(column)?.labels ?? [];
     const label = labels.find((candidate) => known.includes(candidate));
     if (label === undefined)
-      throw this.#unsupported(column, `does not know the value ${labels.join(" or ")}`);
+      throw this.#unsupported(column, `does not accept the value ${labels.join(" or ")}`);
     return label;
   }
 
@@ -73,7 +73,7 @@ export class Table {
   async insert(session: DatabaseSession, values: Readonly<Record<string, unknown>>): Promise<void> {
     const row = new Map(Object.entries(values).filter(([column]) => this.has(column)));
     for (const [column, { required }] of this.#columns)
-      if (required && !row.has(column)) throw this.#unsupported(column, "must be filled in and is not known");
+      if (required && !row.has(column)) throw this.#unsupported(column, "is required but unknown");
     const columns = [...row.keys()];
     const slots = columns.map((_, index) => `$${index + 1}`);
     const sql = `INSERT INTO ${this.name} (${columns.join(", ")}) VALUES (${slots.join(", ")})`;
@@ -81,7 +81,7 @@ export class Table {
   }
 
   #unsupported(column: string, what: string): DatabaseProblem {
-    const message = `Column ${this.name}.${column} ${what}: this operator does not support this version of coderd. Upgrade the operator, or give a token with spec.operatorAccess.tokenSecretRef.`;
+    const message = `Column ${this.name}.${column} ${what}: the operator does not support this version of coderd. Upgrade the operator, or provide a token with spec.operatorAccess.tokenSecretRef.`;
     return new DatabaseProblem("schemaUnsupported", message);
   }
 }

@@ -37,9 +37,10 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
     return failed("The connection URL must start with postgres:// or postgresql://.");
   if (endsInPassword(address))
     return failed(
-      'The connection URL has a special character in its credentials, which ends them too early; percent-encode it: "#" as %23, "/" as %2F, "?" as %3F, "@" as %40.',
+      'The credentials in the connection URL contain a special character; percent-encode it: "#" as %23, "/" as %2F, "?" as %3F, "@" as %40.',
     );
-  if (hostsOf(address).includes(",")) return failed("The connection URL names several hosts; give it one.");
+  if (hostsOf(address).includes(","))
+    return failed("The connection URL contains several hosts; set only one.");
   const url = URL.parse(address.replace(USER_WITHOUT_HOST, "$1localhost"));
   if (!url) return failed("The connection URL is malformed; percent-encode special characters in it.");
   try {
@@ -72,10 +73,10 @@ function settingsOf(url: URL): Result<ConnectionSettings, string> {
   const host = given("host") ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "");
   const port = Number(given("port") ?? (url.port || DEFAULT_PORT));
   const sslMode = given("sslmode") ?? "prefer";
-  if (user === "") return failed("The connection URL names no user; add one.");
-  if (host.includes(",")) return failed("The connection URL names several hosts; give it one.");
+  if (user === "") return failed("The connection URL contains no user; add one.");
+  if (host.includes(",")) return failed("The connection URL contains several hosts; set only one.");
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    return failed("The port in the connection URL is not a port; correct it.");
+    return failed("The port in the connection URL is not valid; correct it.");
   if (!isSslMode(sslMode))
     return failed(`The sslmode in the connection URL is not one of ${SSL_MODES.join(", ")}; correct it.`);
   return succeeded({

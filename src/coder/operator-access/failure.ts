@@ -49,7 +49,7 @@ const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string
     "28P01",
     [
       "authenticationFailed",
-      "The database refuses the user or the password of the connection URL; correct them.",
+      "The database rejects the user or the password in the connection URL; correct them.",
     ],
   ],
   [
@@ -60,28 +60,34 @@ const BY_SQLSTATE: ReadonlyMap<string, readonly [Kind, string]> = new Map<string
     ],
   ],
   ["42P01", ["schemaMissing", "A table of coderd is missing: coderd has not migrated the database yet."]],
+  ["57014", ["timeout", "A database statement timed out; check the load of the database."]],
   [
-    "57014",
-    ["timeout", "The database took too long for a statement, which was interrupted; check its load."],
+    "55P03",
+    ["timeout", "A database statement timed out while waiting for a lock; check the load of the database."],
   ],
-  ["55P03", ["timeout", "The database did not grant a lock in time; check its load."]],
-  ["25P03", ["timeout", "The database ended a transaction that was idle for too long; check its load."]],
+  ["25P03", ["timeout", "The database ended an idle transaction; check the load of the database."]],
   ["25006", ["transient", "The database is read-only; point the connection URL at the primary."]],
-  ["53300", ["transient", "The database has no connection left; raise max_connections or close some."]],
+  [
+    "53300",
+    ["transient", "The database has no free connections; increase max_connections or close connections."],
+  ],
   ["57P01", ["transient", "The database is shutting down; the operator retries when it is back."]],
   ["57P03", ["transient", "The database is starting up; the operator retries."]],
 ]);
 
 const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "The database host refuses the connection; check host and port of the connection URL."],
+  [
+    "ECONNREFUSED",
+    "The database host refuses the connection; check the host and the port in the connection URL.",
+  ],
   ["ENOTFOUND", "The name of the database host does not resolve; check the connection URL."],
-  ["EAI_AGAIN", "The name of the database host could not be looked up; check DNS."],
+  ["EAI_AGAIN", "The DNS lookup of the database host failed; check DNS."],
   ["EHOSTUNREACH", "There is no route to the database host; check network policies."],
   ["ENETUNREACH", "There is no route to the database host; check network policies."],
-  ["ETIMEDOUT", "The database host does not answer; check network policies and the port."],
+  ["ETIMEDOUT", "The database host does not respond; check network policies and the port."],
   [
     "ENOENT",
-    "The database socket named in the connection URL is not in the operator's pod; use a host name.",
+    "The connection URL contains a Unix socket, which does not exist in the operator's pod; use a host name.",
   ],
 ]);
 
@@ -101,7 +107,7 @@ export function describeDatabaseError(error: unknown): DatabaseFailure {
   if (code === "42501")
     return {
       kind: "permissionDenied",
-      message: `The database user lacks a right: ${redact(text)}. Use the user that coderd uses.`,
+      message: `The database user lacks a permission: ${redact(text)}. Use the user that coderd uses.`,
     };
   const unreachable = BY_SYSTEM_CODE.get(code);
   if (unreachable)
@@ -131,16 +137,16 @@ function isTlsProblem(error: unknown): boolean {
 
 function tlsFailed(code: string): string {
   if (code === TLS_REFUSED)
-    return "The database does not offer TLS, which sslmode in the connection URL asks for; turn it on there or change sslmode.";
-  return `TLS with the database failed (${code}); check sslmode, sslrootcert and the CA certificates.`;
+    return "The database does not support TLS, which sslmode in the connection URL requires; enable TLS or change sslmode.";
+  return `The TLS handshake with the database failed (${code}); check sslmode, sslrootcert and the CA certificates.`;
 }
 
 function loginRefused(text: string): string {
   if (!text.includes("pg_hba"))
-    return "The database refuses the login; check the user of the connection URL and pg_hba.conf.";
+    return "The database rejects the login; check the user in the connection URL and pg_hba.conf.";
   return text.includes("no encryption")
-    ? "The database refuses this user without encryption; set sslmode=require or stricter."
-    : "The database has no rule in pg_hba.conf that admits this user from the operator's address.";
+    ? "The database rejects this user without encryption; set sslmode to require or stricter."
+    : "No rule in pg_hba.conf admits this user from the operator's address; add one.";
 }
 
 /** The driver's own errors carry no code. Their text is matched, never shown. */
@@ -148,20 +154,24 @@ function describeByText(text: string, code: string): DatabaseFailure {
   if (/timeout expired|connection timeout/i.test(text))
     return {
       kind: "unreachable",
-      message: "The database host does not answer in time; check network policies and the port.",
+      message: "The database host did not respond in time; check network policies and the port.",
     };
   if (/query read timeout/i.test(text))
-    return { kind: "timeout", message: "The database did not answer a statement in time; check its load." };
+    return {
+      kind: "timeout",
+      message: "The database did not respond to a statement in time; check the load of the database.",
+    };
   if (/SASL|SCRAM|password/i.test(text))
     return {
       kind: "authenticationFailed",
-      message: "The database asks for a password or another way to log in; correct the connection URL.",
+      message:
+        "The database requires a password or another authentication method; correct the connection URL.",
     };
   if (/connection terminated|ECONNRESET|EPIPE/i.test(`${text} ${code}`))
     return {
       kind: "transient",
       message:
-        "The connection to the database was cut; the operator retries. If this lasts, check the network.",
+        "The connection to the database was interrupted; the operator retries. If this persists, check the network.",
     };
   return { kind: "transient", message: `The database reports an error (${code}); check its log.` };
 }

@@ -85,7 +85,7 @@ describe("the ways to connect", () => {
   it("are none when a named file is not there or holds no certificate", async () => {
     expect(await problem("sslmode=verify-full&sslrootcert=/none")).toContain("sslrootcert");
     expect(await problem("sslmode=require&sslcert=/none&sslkey=/client.key")).toContain("sslcert");
-    expect(await problem("sslmode=verify-ca&sslrootcert=/bad")).toContain("no readable PEM");
-    expect(await problem("sslmode=verify-ca", "nonsense")).toContain("no readable PEM");
+    expect(await problem("sslmode=verify-ca&sslrootcert=/bad")).toContain("no valid PEM");
+    expect(await problem("sslmode=verify-ca", "nonsense")).toContain("no valid PEM");
   });
 });

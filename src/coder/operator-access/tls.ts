@@ -87,14 +87,14 @@ async function read(parameter: string, path: string, files: TlsFiles): Promise<s
   const content = await files.readFile(path);
   if (content !== undefined) return content;
   throw tlsProblem(
-    `The file that ${parameter} in the connection URL names is not mounted in coderd's pods; mount it with spec.certs or spec.volumes.`,
+    `The file in parameter ${parameter} of the connection URL is not mounted in coderd's pods; mount it with spec.certs or spec.volumes.`,
   );
 }
 
 function pem(text: string, where: string): string[] {
   const certificates = readableCertificates(text);
   if (certificates) return certificates;
-  throw tlsProblem(`${where} holds no readable PEM certificate; put one there.`);
+  throw tlsProblem(`${where} contains no valid PEM certificate; add one.`);
 }
 
 function tlsProblem(message: string): DatabaseProblem {

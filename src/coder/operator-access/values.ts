@@ -11,7 +11,7 @@ export function isTrue(value: Value): boolean {
 export function texts(value: Value): string[] {
   const list = parsed(value);
   if (Array.isArray(list) && list.every((item) => typeof item === "string")) return list;
-  throw unexpected("a list of texts");
+  throw unexpected("a list of strings");
 }
 
 /** A whole number. */
@@ -37,5 +37,8 @@ function parsed(value: Value): unknown {
 }
 
 function unexpected(what: string): DatabaseProblem {
-  return new DatabaseProblem("transient", `The database sent something else where ${what} was expected.`);
+  return new DatabaseProblem(
+    "transient",
+    `The database returned an unexpected value where ${what} was expected.`,
+  );
 }

@@ -61,6 +61,6 @@ export class Body {
 export function malformed(): DatabaseProblem {
   return new DatabaseProblem(
     "transient",
-    "What answers at the database's address does not follow Postgres's protocol; check the connection URL.",
+    "The server at the database's address does not speak the PostgreSQL protocol; check the connection URL.",
   );
 }

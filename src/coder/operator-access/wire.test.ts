@@ -9,7 +9,7 @@ import { DatabaseProblem } from "./failure.ts";
 import { connectPostgres } from "./session.ts";
 
 const loggedIn = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);
-const PROTOCOL = "does not follow Postgres's protocol";
+const PROTOCOL = "does not speak the PostgreSQL protocol";
 
 /** A server that answers each of a client's turns with the next of `answers`. */
 async function answering(answers: readonly Buffer[], wrap = async (socket: Socket) => socket) {

@@ -108,7 +108,7 @@ export class MessageReader {
     if (!read)
       throw new DatabaseProblem(
         "authenticationFailed",
-        "The database asks for a way to log in that the operator does not support; use a password.",
+        "The database requires an authentication method that the operator does not support; use a password.",
       );
     read(body);
   }
@@ -116,6 +116,6 @@ export class MessageReader {
 
 /** For a message, or a connection, that brings more than `mostBytes`. */
 export function tooLong(mostBytes: number): DatabaseProblem {
-  const message = `What answers at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; check the connection URL.`;
+  const message = `The server at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; check the connection URL.`;
   return new DatabaseProblem("transient", message);
 }

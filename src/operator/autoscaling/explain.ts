@@ -13,42 +13,42 @@ const MAX_TAG_LENGTH = 64;
 export function explainDecision(decision: Decision): string {
   const { pool, replicas, census, pending } = decision;
   const daemons = counted(replicas, "daemon");
-  const load = `${census?.busy ?? 0} busy, ${counted(pending, "build")} waiting, ${pool.minIdle} to be idle`;
+  const load = `${census?.busy ?? 0} busy, ${counted(pending, "build")} waiting, ${pool.minIdle} reserved idle`;
   switch (decision.cause) {
     case "following":
-      return `Wants ${daemons}: ${load}${limits(decision)}.`;
+      return `Needs ${daemons}: ${load}${limits(decision)}.`;
     case "delayed":
-      return `Keeps ${daemons} for now (${load}): ${highestOf(decision.history)} were wanted within the last ${pool.scaleDownDelayMs / 1_000} s.`;
+      return `Keeps ${daemons} for now (${load}): ${highestOf(decision.history)} were needed within the last ${pool.scaleDownDelayMs / 1_000} s.`;
     case "working":
-      return `Keeps ${daemons} for now (${load}): no more of them are idle.`;
+      return `Keeps ${daemons} for now (${load}): the others are not idle.`;
     case "rollingOut":
-      return `Keeps ${daemons} until the rollout is over (${load}).`;
+      return `Keeps ${daemons} until the rollout completes (${load}).`;
     case "exposed":
-      return `Keeps ${daemons} for now (${load}): pods of busy daemons are not ready, and Kubernetes removes such pods first.`;
+      return `Keeps ${daemons} for now (${load}): pods of busy daemons are not ready, and Kubernetes deletes these pods first.`;
     case "cut":
-      return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MAX_JOBS} unfinished builds, and older ones may wait.`;
+      return `Keeps ${daemons} for now (${load}): coderd lists only the newest ${MAX_JOBS} unfinished builds, and older builds may be waiting.`;
     case "unschedulable":
-      return `Stays at ${daemons} (${load}): no node has room for pods that are there already. Add nodes or lower the resource requests.`;
+      return `Stays at ${daemons} (${load}): existing pods cannot be scheduled. Add nodes or reduce the resource requests.`;
     case "held":
       return `Stays at ${daemons}: ${pool.held}.`;
     case "blind":
-      return `Stays at ${daemons}: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
+      return `Stays at ${daemons}: coderd's build queue is unavailable; see condition BuildsServed of the control plane.`;
     case "capped":
-      return `Wants ${daemons}, the maximum: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
+      return `Needs ${daemons}, the maximum: coderd's build queue is unavailable; see condition BuildsServed of the control plane.`;
     case "fallback":
-      return `Wants ${daemons}, the fallback: coderd can't be asked for its queue; see condition BuildsServed of the control plane.`;
+      return `Needs ${daemons}, the fallback: coderd's build queue is unavailable; see condition BuildsServed of the control plane.`;
   }
 }
 
 function limits({ demand = 0, replicas, pool }: Decision): string {
   if (demand > replicas) return `, limited by the maximum of ${pool.max}`;
   if (demand >= replicas) return "";
-  return pool.min > demand ? `, raised to the minimum of ${pool.min}` : ", one kept for what is due soon";
+  return pool.min > demand ? `, raised to the minimum of ${pool.min}` : ", 1 reserved for a scheduled build";
 }
 
 /** What waits since when, why, and what to do about it. Equal while nothing changes, however much time passes. */
 export function explainWaiting({ tags, count, since, cause }: WaitingJobs): string {
-  const wait = count === 1 ? "1 build waits" : `${count} builds wait, the first`;
+  const wait = count === 1 ? "1 build has been waiting" : `${count} builds are waiting, the first`;
   const story = `${wait} since ${timestamp(since)} for a daemon with the tags ${tagList(tags)}: ${explainCause(cause)}`;
   // What a pod says ends with a command to copy.
   return cause.kind === "failing" ? story : `${story}.`;
@@ -57,43 +57,43 @@ export function explainWaiting({ tags, count, since, cause }: WaitingJobs): stri
 function explainCause(cause: WaitCause): string {
   switch (cause.kind) {
     case "noPool":
-      if (!cause.nearest) return "no provisioner offers exactly these; add one";
-      return `no provisioner offers them; the nearest, "${cause.nearest.pool}", lacks ${tagList(cause.nearest.missing)}`;
+      if (!cause.nearest) return "no provisioner has these tags; add one";
+      return `no provisioner has all of them; the closest match, "${cause.nearest.pool}", lacks ${tagList(cause.nearest.missing)}`;
     case "atMaximum":
-      return `provisioner "${cause.pool}" is at its maximum of ${cause.max}; raise it or wait`;
+      return `provisioner "${cause.pool}" is at its maximum of ${cause.max}; increase maxReplicas or wait`;
     case "unschedulable":
-      return `no node has room for more pods of provisioner "${cause.pool}"`;
+      return `pods of provisioner "${cause.pool}" cannot be scheduled`;
     case "held":
-      return `provisioner "${cause.pool}" does not grow: ${cause.held}`;
+      return `provisioner "${cause.pool}" is not scaled up: ${cause.held}`;
     case "failing":
       return `pods of provisioner "${cause.pool}" fail. ${cause.trouble}`;
     case "offline":
-      return `pods of provisioner "${cause.pool}" run (${names(cause.pods)}), but coderd does not list their daemons; look at their logs`;
+      return `pods of provisioner "${cause.pool}" run (${names(cause.pods)}), but coderd does not list their daemons; check their logs`;
     case "starting":
       return `daemons of provisioner "${cause.pool}" are starting${stillListed(cause.podless)}`;
     case "otherVersion":
-      return `daemons of provisioner "${cause.pool}" are free, but of version ${names(cause.versions)}, which is not coderd's; give them an image of the same version`;
+      return `daemons of provisioner "${cause.pool}" are idle, but run version ${names(cause.versions)} instead of the version of coderd; set an image of the same version`;
     case "due":
-      return "a daemon is free, but does not take it; look at its log";
+      return "a daemon is idle, but does not acquire it; check its log";
   }
 }
 
 /** Builds that no daemon works on any more, although coderd has them running. Equal while nothing changes. */
 export function explainStranded({ count, since, pool, daemon, end }: StrandedJobs, isTold: boolean): string {
-  const run = count === 1 ? "1 build runs" : `${count} builds run, the first`;
+  const run = count === 1 ? "1 build has been running" : `${count} builds are running, the first`;
   const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
   return `${run} since ${timestamp(since)} ${where}: ${explainEnd(end, isTold)}`;
 }
 
 function explainEnd(end: DaemonEnd, isTold: boolean): string {
-  if (end === "podGone") return "its pod is gone; coderd ends such a build after 5 minutes.";
-  if (end === "restarted") return "its container was restarted; coderd ends such a build after 5 minutes.";
+  if (end === "podGone") return "its pod is gone; coderd ends the build after 5 minutes.";
+  if (end === "restarted") return "its container restarted; coderd ends the build after 5 minutes.";
   return isTold ? "its pod fails." : `its pod fails. ${end.trouble}`;
 }
 
 /** People who look at coderd would take these for free daemons. */
 function stillListed(podless: readonly string[]): string {
-  return podless.length > 0 ? `; coderd still lists ${names(podless)}, which no pod runs` : "";
+  return podless.length > 0 ? `; coderd still lists daemons without a pod: ${names(podless)}` : "";
 }
 
 /** What coderd or a daemon calls something. */

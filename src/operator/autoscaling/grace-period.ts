@@ -21,7 +21,7 @@ export function outgrownPools(
 
 /** What to do about it, as a sentence. */
 export function explainGrace(source: PoolSource): string {
-  return `Builds take longer than spec.terminationGracePeriodSeconds (${graceSeconds(source)}); raise it, or a build that runs when its pod is removed is killed.`;
+  return `Builds take longer than spec.terminationGracePeriodSeconds (${graceSeconds(source)}); increase it, or builds are killed when their pod is deleted.`;
 }
 
 /** Emits an event when that is seen for the first time. */

@@ -75,14 +75,15 @@ export function buildsServed(all: readonly LateBuilds[]): ConditionState {
   const groups = all.flatMap((each) => each.groups).toSorted(byUrgency);
   const isCut = all.some((each) => each.isCut);
   const [first] = groups;
-  if (!first && !isCut) return { status: "True", reason: "Served", message: "No build waits for a daemon." };
+  if (!first && !isCut)
+    return { status: "True", reason: "Served", message: "No builds are waiting for a daemon." };
   const more = all.reduce((sum, each) => sum + each.more, sumOf(groups.slice(MAX_GROUPS)));
   const sentences = [
     ...groups.slice(0, MAX_GROUPS).map(({ story }) => story),
-    ...(more > 0 ? [`${more} more wait.`] : []),
+    ...(more > 0 ? [`${more} more are waiting.`] : []),
     ...(isCut
       ? [
-          `coderd lists only the newest ${MAX_JOBS} unfinished builds of an organization; older ones may wait.`,
+          `coderd lists only the newest ${MAX_JOBS} unfinished builds of an organization; older builds may be waiting.`,
         ]
       : []),
   ];
@@ -103,6 +104,6 @@ export function queueUnknown(message: string, since: number): ConditionState {
   return {
     status: "Unknown",
     reason: "QueueUnknown",
-    message: `coderd could not be asked for its queue since ${timestamp(since)}: ${message}`,
+    message: `coderd's build queue has been unavailable since ${timestamp(since)}: ${message}`,
   };
 }

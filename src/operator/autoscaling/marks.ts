@@ -83,6 +83,7 @@ async function writeMarks(
   const failed = results.find((result) => result.status === "rejected" && !isNotFound(result.reason));
   if (failed?.status !== "rejected") return undefined;
   const problem = messageOf(failed.reason);
-  if (!before) log.warn("pods could not be marked", { provisioner: object.metadata.name, problem });
+  if (!before)
+    log.warn("failed to mark pods of busy daemons", { provisioner: object.metadata.name, problem });
   return { until: clock.now() + RETRY_MS };
 }

@@ -200,7 +200,7 @@ async function renewWarmth(
   const listing = { client: access.client, organizationId: id, now };
   const renewed = await listWarmth(pools, isSame ? warmth : anew, listing);
   if (renewed.problem !== undefined && renewed.problem !== warmth.problem)
-    context.log.warn("workspaces could not be listed: pools at zero may miss automatic starts and stops", {
+    context.log.warn("failed to list workspaces; pools at zero may miss automatic starts and stops", {
       problem: renewed.problem,
     });
   return renewed;

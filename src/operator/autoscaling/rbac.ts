@@ -5,16 +5,16 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["pods"],
     verbs: [...readVerbs, "patch"],
-    because: "sees which daemons of a pool run, and marks those that are busy",
+    because: "watches the pods of a pool and marks those with busy daemons",
   },
   {
     resources: ["coderprovisioners.coder.com/status"],
     verbs: ["patch"],
-    because: "asks a provisioner for as many daemons as the queue needs",
+    because: "sets the number of daemons that the queue requires",
   },
   {
     resources: ["codercontrolplanes.coder.com/status"],
     verbs: ["patch"],
-    because: "reports builds that wait for a daemon",
+    because: "reports builds that are waiting for a daemon",
   },
 ];

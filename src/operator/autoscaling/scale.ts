@@ -84,7 +84,7 @@ async function scaleOne(
 function withoutLess(decision: Decision): Decision {
   const { pool, replicas } = decision;
   if (replicas >= pool.replicas) return decision;
-  const held = "pods of busy daemons could not be marked as such; the operator's log says why";
+  const held = "pods of busy daemons could not be marked; see the log of the operator";
   return { ...decision, pool: { ...pool, held }, replicas: pool.replicas, cause: "held" };
 }
 
@@ -102,7 +102,7 @@ async function scalePool(
   const numbers = { desiredReplicas: replicas, ...(demand === undefined ? {} : { pendingBuilds: pending }) };
   await writeScaling(object, { numbers, states }, context);
   if (replicas === pool.replicas || replicas === object.status?.desiredReplicas) return;
-  const message = `From ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
+  const message = `Scaled from ${pool.replicas} to ${replicas}. ${explainDecision(decision)}`;
   context.events.event(object, { type: "Normal", reason: "Scaled", message });
 }
 
@@ -146,13 +146,12 @@ function activity(decision: Decision, warning: string | undefined): ConditionSta
 
 function limit({ demand = 0, cause, pool }: Decision): ConditionState {
   if (cause === "unschedulable") {
-    const message =
-      "No node has room for pods that are there already; add nodes or lower the resource requests.";
+    const message = "Existing pods cannot be scheduled; add nodes or reduce the resource requests.";
     return { status: "True", reason: "Unschedulable", message };
   }
   if (demand > pool.max) {
-    const message = `More than ${pool.max} daemons are wanted; raise spec.autoscaling.maxReplicas, or let builds wait.`;
+    const message = `More than ${pool.max} daemons are needed; increase spec.autoscaling.maxReplicas, or let builds wait.`;
     return { status: "True", reason: "AtMaximum", message };
   }
-  return { status: "False", reason: "WithinLimits", message: "The maximum is not reached." };
+  return { status: "False", reason: "WithinLimits", message: "The number of daemons is below the maximum." };
 }

@@ -48,65 +48,63 @@ describe("a person who asks why a build waits reads that", () => {
     [
       "no pool has its tags, and which tag the nearest lacks",
       [scene("", { name: "far", tags: { gpu: "a" } }), scene("", { name: "near", tags: { env: "test" } })],
-      'no provisioner offers them; the nearest, "far", lacks env=prod.',
+      'no provisioner has all of them; the closest match, "far", lacks env=prod.',
     ],
-    ["there is no pool at all", [], "no provisioner offers exactly these; add one."],
+    ["there is no pool at all", [], "no provisioner has these tags; add one."],
     [
       "its pool is at the maximum",
       [scene("bb", { tags, max: 2 })],
-      'provisioner "pool" is at its maximum of 2; raise it or wait.',
+      'provisioner "pool" is at its maximum of 2; increase maxReplicas or wait.',
     ],
     ["daemons are starting", [scene("s", { tags })], 'daemons of provisioner "pool" are starting.'],
     [
       "pods run whose daemons coderd does not list",
       [longStarted(scene("s", { tags }))],
-      'pods of provisioner "pool" run (pool-0), but coderd does not list their daemons; look at their logs.',
+      'pods of provisioner "pool" run (pool-0), but coderd does not list their daemons; check their logs.',
     ],
-    [
-      "no node has room",
-      [without(scene("w", { tags }))],
-      'no node has room for more pods of provisioner "pool".',
-    ],
+    ["no node has room", [without(scene("w", { tags }))], 'pods of provisioner "pool" cannot be scheduled.'],
     [
       "its pool is held",
       [scene("b", { tags, held: "an upgrade is under way" })],
-      'provisioner "pool" does not grow: an upgrade is under way.',
+      'provisioner "pool" is not scaled up: an upgrade is under way.',
     ],
     [
       "coderd still lists a daemon that no pod runs",
       [podless(scene("si", { tags, replicas: 1 }), "pool-1")],
-      'daemons of provisioner "pool" are starting; coderd still lists pool-1, which no pod runs.',
+      'daemons of provisioner "pool" are starting; coderd still lists daemons without a pod: pool-1.',
     ],
     [
       "free daemons have another version than coderd",
       [ofVersion(scene("i", { tags }), "v2.35.3")],
-      'daemons of provisioner "pool" are free, but of version v2.35.3, which is not coderd\'s; give them an image of the same version.',
+      'daemons of provisioner "pool" are idle, but run version v2.35.3 instead of the version of coderd; set an image of the same version.',
     ],
-    ["a daemon is free", [scene("i", { tags })], "a daemon is free, but does not take it; look at its log."],
+    ["a daemon is free", [scene("i", { tags })], "a daemon is idle, but does not acquire it; check its log."],
   ])("%s", (_, scenes, expected) => {
     expect(story(scenes)).toEqual([
-      `1 build waits since 1970-01-12T13:46:10Z for a daemon with the tags env=prod: ${expected}`,
+      `1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags env=prod: ${expected}`,
     ]);
   });
 
   it("a free daemon of somebody else will take it", () => {
     const stranger = daemon("helm", "idle", { tags: scene("", { tags }).pool.tags });
-    expect(story([], waiting(1, tags), [stranger])).toEqual([expect.stringMatching(/a daemon is free/)]);
+    expect(story([], waiting(1, tags), [stranger])).toEqual([expect.stringMatching(/a daemon is idle/)]);
   });
 
   it("an untagged build is served by untagged daemons alone", () => {
     expect(story([scene("i", { tags })], waiting(1))).toEqual([
-      "1 build waits since 1970-01-12T13:46:10Z for a daemon with the tags (none): no provisioner offers exactly these; add one.",
+      "1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags (none): no provisioner has these tags; add one.",
     ]);
   });
 
   it("of many builds each waits for its own reason, the oldest first", () => {
     const jobs = [...waiting(3, tags), ...waiting(1, { gpu: "a" }, { createdAt: NOW - 10 * MINUTE })];
     expect(story([scene("bi", { tags, max: 3 })], jobs)).toEqual([
-      expect.stringMatching(/^1 build waits since 1970-01-12T13:36:40Z .*gpu=a.*no provisioner offers them/),
-      expect.stringMatching(/^1 build waits .*a daemon is free/),
-      expect.stringMatching(/^1 build waits .*starting/),
-      expect.stringMatching(/^1 build waits .*at its maximum of 3/),
+      expect.stringMatching(
+        /^1 build has been waiting since 1970-01-12T13:36:40Z .*gpu=a.*no provisioner has all of them/,
+      ),
+      expect.stringMatching(/^1 build has been waiting .*a daemon is idle/),
+      expect.stringMatching(/^1 build has been waiting .*starting/),
+      expect.stringMatching(/^1 build has been waiting .*at its maximum of 3/),
     ]);
   });
 });
@@ -134,49 +132,49 @@ describe("a person who asks why a pool has its number reads", () => {
       "bb",
       1,
       { minIdle: 1 },
-      "Wants 4 daemons: 2 busy, 1 build waiting, 1 to be idle.",
+      "Needs 4 daemons: 2 busy, 1 build waiting, 1 reserved idle.",
     ],
     [
       "that the maximum limits it",
       "b",
       5,
       { max: 2 },
-      "Wants 2 daemons: 1 busy, 5 builds waiting, 0 to be idle, limited by the maximum of 2.",
+      "Needs 2 daemons: 1 busy, 5 builds waiting, 0 reserved idle, limited by the maximum of 2.",
     ],
     [
       "that the minimum raises it",
       "",
       0,
       { min: 1 },
-      "Wants 1 daemon: 0 busy, 0 builds waiting, 0 to be idle, raised to the minimum of 1.",
+      "Needs 1 daemon: 0 busy, 0 builds waiting, 0 reserved idle, raised to the minimum of 1.",
     ],
     [
       "that one is kept for what is due",
       "",
       0,
       { isKeptWarm: true },
-      "Wants 1 daemon: 0 busy, 0 builds waiting, 0 to be idle, one kept for what is due soon.",
+      "Needs 1 daemon: 0 busy, 0 builds waiting, 0 reserved idle, 1 reserved for a scheduled build.",
     ],
     [
       "that the delay is not over",
       "ii",
       0,
       { scaleDownDelayMs: 300_000 },
-      "Keeps 2 daemons for now (0 busy, 0 builds waiting, 0 to be idle): 2 were wanted within the last 300 s.",
+      "Keeps 2 daemons for now (0 busy, 0 builds waiting, 0 reserved idle): 2 were needed within the last 300 s.",
     ],
     [
       "that the others may have work",
       "si",
       0,
       {},
-      "Keeps 1 daemon for now (0 busy, 0 builds waiting, 0 to be idle): no more of them are idle.",
+      "Keeps 1 daemon for now (0 busy, 0 builds waiting, 0 reserved idle): the others are not idle.",
     ],
     [
       "that a rollout comes first",
       "i",
       0,
       { isRollingOut: true },
-      "Keeps 1 daemon until the rollout is over (0 busy, 0 builds waiting, 0 to be idle).",
+      "Keeps 1 daemon until the rollout completes (0 busy, 0 builds waiting, 0 reserved idle).",
     ],
     [
       "that something holds it",
@@ -194,10 +192,10 @@ describe("a person who asks why a pool has its number reads", () => {
     const blind = (since: number) =>
       decide([pool], { seen: false, since }, NOW).decisions.map((decision) => explainDecision(decision));
     expect(blind(NOW)).toEqual([
-      "Stays at 1 daemon: coderd can't be asked for its queue; see condition BuildsServed of the control plane.",
+      "Stays at 1 daemon: coderd's build queue is unavailable; see condition BuildsServed of the control plane.",
     ]);
     expect(blind(0)).toEqual([
-      "Wants 3 daemons, the fallback: coderd can't be asked for its queue; see condition BuildsServed of the control plane.",
+      "Needs 3 daemons, the fallback: coderd's build queue is unavailable; see condition BuildsServed of the control plane.",
     ]);
   });
 });

@@ -12,7 +12,7 @@ export type AccessFailure =
         /** The connection URL comes from an object that is missing, or lacks it. */
         | "secretMissing"
         | "configMapMissing"
-        /** coderd refuses the token that its database has. */
+        /** coderd rejects the token that its database contains. */
         | "tokenRejected";
       readonly message: string;
     };

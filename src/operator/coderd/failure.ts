@@ -36,12 +36,12 @@ export function reasonOf(failure: CoderFailure, words: Partial<Reasons> = {}): s
 
 const ADVICE: Readonly<Record<Exclude<CoderFailure["kind"], "forbidden">, string | undefined>> = {
   duplicate: undefined,
-  invalid: "Correct what coderd rejects.",
-  notEntitled: "Add a license that includes it.",
+  invalid: "Correct the rejected values.",
+  notEntitled: "Add a license that includes the feature.",
   notFound: undefined,
   rateLimited: "The operator backs off and retries.",
-  transient: "The operator retries; if this lasts, check that coderd runs and can be reached.",
-  unsupported: "This coderd lacks the feature: it is an open-source build, or too old.",
+  transient: "The operator retries; if this persists, check that coderd is running and reachable.",
+  unsupported: "This coderd does not have the feature: it is an open-source build or too old.",
 };
 
 /** Why a control plane lacks a licensed feature, and how it gets it. */
@@ -51,22 +51,22 @@ export function lacksLicense(
 ): string {
   const owner = `CoderControlPlane "${identity.name}"`;
   if (status.licenseTier !== "none")
-    return `The license of ${owner} does not include ${feature}; apply one that does.`;
+    return `The license of ${owner} does not include ${feature}; add one that does.`;
   const advice = license
     ? "see its condition LicenseApplied"
-    : "put one into a Secret and name that in its spec.licenseSecretRef";
-  return `${owner} has no license, and ${feature} need one; ${advice}.`;
+    : "store one in a Secret and set its spec.licenseSecretRef";
+  return `${owner} has no license, and ${feature} require one; ${advice}.`;
 }
 
 const ACCESS_ADVICE = {
   unauthenticated: "Use a token that is still valid.",
-  notPermitted: "Use the token of an owner.",
+  notPermitted: "Use a token of a user with the owner role.",
 } as const;
 
 /** What a condition says about a failure that is retried: what happened, and what helps. */
 export function withAdvice(failure: CoderFailure): string {
   if (isDatabaseOutage(failure))
-    return `${failure.message} Check that the database runs and that coderd's pods reach it; the operator retries.`;
+    return `${failure.message} Check that the database is running and that coderd's pods can connect to it; the operator retries.`;
   const advice = failure.kind === "forbidden" ? ACCESS_ADVICE[failure.why] : ADVICE[failure.kind];
   return advice ? `${failure.message} ${advice}` : failure.message;
 }

@@ -166,17 +166,20 @@ export function findControlPlane(
   { clusterDomain }: Pick<CoderPorts, "clusterDomain">,
 ): StepResult<object, FoundControlPlane> {
   if (!name)
-    return blocked("NotConfigured", "spec.controlPlaneRef.name is not set; name a CoderControlPlane.");
+    return blocked(
+      "NotConfigured",
+      "spec.controlPlaneRef.name is not set; set it to the name of a CoderControlPlane.",
+    );
   if (!observed) {
     const message = `CoderControlPlane "${name}" does not exist in namespace "${namespace}"; create it or correct spec.controlPlaneRef.name.`;
     return blocked("NotFound", message);
   }
   if (!hasReported(observed.status))
-    return blocked(UNREPORTED, `Waiting for the first status of CoderControlPlane "${name}", which is new.`);
+    return blocked(UNREPORTED, `Waiting for the first status of the new CoderControlPlane "${name}".`);
   if (!observed.status.url)
     return blocked("Pending", `Waiting for CoderControlPlane "${name}" to report its URL.`);
   if (!observed.isServed) {
-    const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or leads elsewhere; see the conditions of the control plane.`;
+    const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or selects other pods; see the conditions of the control plane.`;
     return blocked("ServiceNotOurs", message, { requeueAfterMs: SERVICE_RETRY_MS });
   }
   const url = clusterURL(observed.settings, clusterDomain);

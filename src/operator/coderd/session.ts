@@ -71,18 +71,18 @@ export function tokenFrom(
   if (secret && recipient !== "pods" && isKeptFrom(uid, secret))
     return refused(
       "SecretNotAllowed",
-      `The operator made Secret "${name}" for another use and does not send its content to this coderd; put a token of your own into another Secret and name that one.`,
+      `Secret "${name}" was created by the operator for a different purpose, so its token is not sent to this coderd; store your own token in another Secret and refer to that Secret.`,
     );
   const token = secretText(sources, ref);
   if (!token) {
-    const message = `Secret "${name}" does not exist or has nothing under key "${key}"; put ${wants} there.`;
+    const message = `Secret "${name}" does not exist or has no key "${key}"; add ${wants}.`;
     return refused("SecretMissing", message);
   }
   if (!SENDABLE.test(token)) {
-    const message = `What Secret "${name}" has under key "${key}" is no token; put the token itself there, as text.`;
+    const message = `Key "${key}" of Secret "${name}" does not contain a valid token; store the token as plain text.`;
     return refused("TokenMalformed", message);
   }
-  const message = `The token in Secret "${name}" is used.`;
+  const message = `Using the token in Secret "${name}".`;
   return { condition: { status: "True", reason: "TokenFound", message }, value: token };
 }
 
@@ -137,7 +137,7 @@ export function certificates(
 }
 
 function tooManyCertificates({ name, key }: SecretKey): string {
-  return `With key "${key}" of Secret "${name}" the CA certificates are larger than 1 MiB in all, which is the most that the operator reads; remove those that nobody needs.`;
+  return `Key "${key}" of Secret "${name}" exceeds the limit of 1 MiB for all CA certificates together; remove certificates that are not needed.`;
 }
 
 /** The names of what a session at a control plane needs, and what its pods need to find it. */

@@ -54,7 +54,7 @@ export function withTokenEnd<State extends ConditionState | undefined>(
 ): State | ConditionState {
   if (condition?.status !== "True" || endsAt === undefined || endsAt - now >= SOON_MS) return condition;
   const day = timestamp(endsAt).slice(0, 10);
-  const message = `The token in Secret "${secretName}" ends on ${day}, and the operator does not renew it; put a new one there.`;
+  const message = `The token in Secret "${secretName}" expires on ${day}, and the operator does not renew it; replace it.`;
   if (before?.reason !== TOKEN_EXPIRES_SOON) emit("Warning", TOKEN_EXPIRES_SOON, message);
   return { status: "True", reason: TOKEN_EXPIRES_SOON, message };
 }

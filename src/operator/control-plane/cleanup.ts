@@ -40,13 +40,13 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
 
 function reportEnd({ log, own, ports }: Environment, problem: string | undefined): void {
   if (problem === undefined) {
-    const message = `Revoked the operator's token. Its user "${USERNAME}" stays at coderd and can't log in.`;
+    const message = `Revoked the operator's token. The user "${USERNAME}" remains in coderd and cannot log in.`;
     own.emit("Normal", "TokenRevoked", message);
     return;
   }
-  log.warn("operator token was left behind", { problem });
+  log.warn("failed to revoke operator token", { problem });
   ports.tokenLeftBehind?.();
-  const message = `The operator's token stays valid; delete the tokens of user "${USERNAME}" at coderd. ${problem}`;
+  const message = `The operator's token was not revoked; delete the tokens of user "${USERNAME}" in coderd. ${problem}`;
   own.emit("Warning", "TokenNotRevoked", message);
 }
 

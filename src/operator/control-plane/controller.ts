@@ -217,7 +217,7 @@ function concernedControlPlane(dependent: Stored<KubeObject>, caches: Caches): O
 const advice: ConflictAdvice = {
   ...conflictAdvice,
   also: ({ kind }) =>
-    kind.kind === "ServiceAccount" ? ["set spec.serviceAccount.disableCreate to use it as it is"] : [],
+    kind.kind === "ServiceAccount" ? ["set spec.serviceAccount.disableCreate to use it without changes"] : [],
 };
 
 /** Garbage collection ends at the namespace: grants in others are ours to remove. */

@@ -36,7 +36,7 @@ export async function ensureDeployment(
     environment.own.emit(
       "Normal",
       "DeploymentResumed",
-      `Resumes Deployment "${controlPlane.childName}", which was paused: the upgrade replaces its pods.`,
+      `Resumed the paused Deployment "${controlPlane.childName}" because the upgrade replaces its pods.`,
     );
   const deployment =
     frozen(plan, snapshot) ?? (await convergeDeployment(snapshot, environment, { desired, pod }));

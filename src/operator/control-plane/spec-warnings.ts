@@ -10,7 +10,7 @@ import type { ControlPlaneResult } from "./status.ts";
 const BUILT_IN_DATA = "/home/coder/.config/coderv2/postgres";
 const URL_FLAG = "--postgres-url";
 
-const message = `coderd runs on its built-in database, and all data is lost with the pod. Set ${databaseVariable} in spec.extraEnv or spec.envFrom to the URL of a PostgreSQL database.`;
+const message = `coderd uses its built-in database and loses all data when the pod is deleted. Set ${databaseVariable} in spec.extraEnv or spec.envFrom to the URL of a PostgreSQL database.`;
 
 /**
  * Warns while coderd keeps its data where they are lost with its pod. That is known once a pod runs: until then a

@@ -24,7 +24,7 @@ export function readiness(
   conditions: ReadonlyMap<string, ConditionState>,
   before: readonly Condition[] = [],
 ): ConditionState {
-  const state = summary(conditions, parts, "coderd serves and its objects are as the spec says.");
+  const state = summary(conditions, parts, "coderd is available, and all objects match the spec.");
   const access = findCondition(before, conditionTypes.access);
   const isOfPods = state.status === "False" && state === conditions.get(conditionTypes.deployment);
   const isCause = access?.status === "False" && basicness(access) > basicness(failingPods);

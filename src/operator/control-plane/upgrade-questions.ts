@@ -39,11 +39,11 @@ export function upgradeQuestions(
 }
 
 const noSQL = {
-  given: "The operator runs no SQL because spec.operatorAccess.tokenSecretRef is set.",
-  disabled: "The operator runs no SQL because spec.operatorAccess.disabled is set.",
-  unknown: "The operator does not know the database.",
+  given: "The operator does not access the database because spec.operatorAccess.tokenSecretRef is set.",
+  disabled: "The operator does not access the database because spec.operatorAccess.disabled is set.",
+  unknown: "The operator cannot determine the database.",
   cloudIdentity:
-    "The operator runs no SQL because coderd logs in to its database with the cloud identity of its pod.",
+    "The operator does not access the database because coderd logs in to its database with the cloud identity of its pod.",
 };
 
 function whyNoSQL({ kind }: AccessFailure): string {

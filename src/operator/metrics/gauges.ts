@@ -36,13 +36,13 @@ export interface ObjectGauge {
 export const objectGauges: readonly ObjectGauge[] = [
   {
     name: "object_phase",
-    help: "1 for the phase that the object is in: Pending or Ready.",
+    help: "Phase of the object: Pending or Ready. 1 for the current phase.",
     labelNames: ["phase"],
     read: ({ facts: { phase } }) => [{ labels: { phase }, value: 1 }],
   },
   {
     name: "object_condition",
-    help: "1 for the status that each condition of the object has, with its reason.",
+    help: "Conditions of the object. 1 for the current status and reason.",
     labelNames: ["condition", "status", "reason"],
     read: ({ facts }) =>
       facts.conditions.map(({ type: condition, status, reason }) => ({
@@ -52,132 +52,132 @@ export const objectGauges: readonly ObjectGauge[] = [
   },
   {
     name: "object_paused",
-    help: "1 while the object is paused by the annotation coder.com/paused.",
+    help: "1 if the annotation coder.com/paused suspends reconciliation of the object.",
     read: ({ facts: { paused } }) => (paused ? [{ value: 1 }] : []),
   },
   {
     name: "object_ready_replicas",
-    help: "Pods of the object that are ready.",
+    help: "Number of ready pods.",
     read: ({ facts }) => [{ value: facts.readyReplicas }],
   },
   {
     name: "object_desired_replicas",
-    help: "Pods that the object should have.",
+    help: "Number of desired pods.",
     read: ({ facts }) => [{ value: facts.desiredReplicas }],
   },
   {
     name: "object_last_successful_sync_timestamp_seconds",
-    help: "When this process last reconciled the object without an error, in Unix time.",
+    help: "Unix time of the last successful reconcile of the object by this process.",
     read: ({ lastSync }) => known(lastSync),
   },
   {
     name: "license_tier",
-    help: "1 for the tier of the control plane's license: none, trial, enterprise, premium or unknown.",
+    help: "Tier of the license: none, trial, enterprise, premium or unknown. 1 for the current tier.",
     labelNames: ["tier"],
     read: ({ facts: { licenseTier: tier } }) => (tier ? [{ labels: { tier }, value: 1 }] : []),
   },
   {
     name: "license_expiry_timestamp_seconds",
-    help: "When the term of the control plane's licenses ends, in Unix time, whoever uploaded them.",
+    help: "Unix time at which the license expires, including licenses that the operator did not upload.",
     read: ({ facts: { license } }) => known(dateInSeconds(license?.expires)),
   },
   {
     name: "license_grace_end_timestamp_seconds",
-    help: "When the grace after the term of the control plane's licenses ends, in Unix time.",
+    help: "Unix time at which the grace period of the license ends.",
     read: ({ facts: { license } }) => known(dateInSeconds(license?.graceEnds)),
   },
   {
     name: "license_seats_used",
-    help: "Active users, as coderd counts them.",
+    help: "Number of active users reported by coderd.",
     read: ({ facts: { license } }) => counted(license?.seatsUsed),
   },
   {
     name: "license_seats_allowed",
-    help: "Active users that the license allows; no sample means no limit.",
+    help: "Number of active users that the license allows. Absent if unlimited.",
     read: ({ facts: { license } }) => counted(license?.seatsAllowed),
   },
   {
     name: "license_managed_agents_used",
-    help: "Workspaces that were built with managed agents in the period of the license, as coderd counts them.",
+    help: "Number of workspaces with managed agents built in the license period, reported by coderd.",
     read: ({ facts: { license } }) => counted(license?.managedAgentsUsed),
   },
   {
     name: "license_managed_agents_allowed",
-    help: "Workspaces with managed agents that the license allows in its period; no sample means no limit.",
+    help: "Number of workspaces with managed agents that the license allows in its period. Absent if unlimited.",
     read: ({ facts: { license } }) => counted(license?.managedAgentsAllowed),
   },
   {
     name: "license_ai_seats_used",
-    help: "Users of AI, as coderd counts them where the license limits them.",
+    help: "Number of AI users. Reported by coderd only if the license limits them.",
     read: ({ facts: { license } }) => counted(license?.aiSeatsUsed),
   },
   {
     name: "license_ai_seats_allowed",
-    help: "Users of AI that the license allows; no sample means no limit.",
+    help: "Number of AI users that the license allows. Absent if unlimited.",
     read: ({ facts: { license } }) => counted(license?.aiSeatsAllowed),
   },
   {
     name: "upgrade_stage",
-    help: "1 for the stage that an upgrade of the control plane is in, or ended in.",
+    help: "Stage of the current or most recent upgrade. 1 for the current stage.",
     labelNames: ["stage"],
     read: ({ facts: { upgrade } }) => (upgrade ? [{ labels: { stage: upgrade.stage }, value: 1 }] : []),
   },
   {
     name: "upgrade_stage_since_timestamp_seconds",
-    help: "When that stage began, in Unix time.",
+    help: "Unix time at which the current stage of the upgrade began.",
     labelNames: ["stage"],
     read: ({ facts: { upgrade } }) =>
       upgrade ? [{ labels: { stage: upgrade.stage }, value: upgrade.since / 1_000 }] : [],
   },
   {
     name: "operator_token_expiry_timestamp_seconds",
-    help: "When the token ends that the operator made for itself, in Unix time; it is renewed 30 days before that.",
+    help: "Unix time at which the generated operator token expires. The operator renews it 30 days earlier.",
     read: ({ tokenExpiry }) => known(tokenExpiry),
   },
   {
     name: "given_token_expiry_timestamp_seconds",
-    help: "When the token ends that somebody put into a Secret for the object, in Unix time; nobody renews it.",
+    help: "Unix time at which the token provided in a Secret expires. The operator does not renew it.",
     read: ({ facts: { givenTokenExpires } }) => known(dateInSeconds(givenTokenExpires)),
   },
   {
     name: "provisioner_key_created_timestamp_seconds",
-    help: "When coderd made the key that the provisioner uses, in Unix time.",
+    help: "Unix time at which the key of the provisioner was created.",
     read: ({ facts: { key }, dates }) => known(key && dates.keyCreation(key.url, key.id)),
   },
   {
     name: "queue_pending_jobs",
-    help: "Builds that wait in coderd's queues for a daemon.",
+    help: "Number of builds that are waiting for a daemon.",
     read: ({ queue }) => counted(queue?.pending),
   },
   {
     name: "queue_unmatched_jobs",
-    help: "Builds that wait for tags that no provisioner offers.",
+    help: "Number of waiting builds whose tags no provisioner has.",
     read: ({ queue }) => counted(queue?.unmatched),
   },
   {
     name: "queue_oldest_job_timestamp_seconds",
-    help: "When the build was made that has waited the longest, in Unix time; no sample while none waits.",
+    help: "Unix time at which the oldest waiting build was created. Absent if no build is waiting.",
     read: ({ queue }) => known(inSeconds(queue?.oldestAt)),
   },
   {
     name: "pool_pending_jobs",
-    help: "Builds that wait for a daemon of the provisioner.",
+    help: "Number of builds that are waiting for a daemon of the provisioner.",
     read: ({ pool }) => counted(pool?.pending),
   },
   {
     name: "pool_oldest_job_timestamp_seconds",
-    help: "When the build was made that has waited the longest for the provisioner, in Unix time; no sample while none waits.",
+    help: "Unix time at which the oldest build that is waiting for the provisioner was created. Absent if no build is waiting.",
     read: ({ pool }) => known(inSeconds(pool?.oldestAt)),
   },
   {
     name: "pool_daemons",
-    help: "Daemons of the provisioner by what they do: busy, idle, starting, or draining, which finish a build and leave.",
+    help: "Number of daemons by state: busy, idle, starting or draining. Draining daemons finish a build before they terminate.",
     labelNames: ["state"],
     read: ({ pool }) => (pool ? daemonSamples(pool) : []),
   },
   {
     name: "pool_wanted_daemons",
-    help: "Daemons that the queue asks for: busy ones, builds that wait and spec.autoscaling.minIdle, before minimum and maximum.",
+    help: "Number of daemons that the queue requires: busy daemons, waiting builds and spec.autoscaling.minIdle, before limits are applied.",
     read: ({ pool }) => counted(pool?.wanted),
   },
 ];

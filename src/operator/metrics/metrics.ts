@@ -71,17 +71,17 @@ export class OperatorMetrics extends RuntimeMetrics {
     this.#clock = clock;
     this.#tokensLeft = new Counter({
       name: `${PREFIX}tokens_left_behind_total`,
-      help: "Operator tokens that could not be revoked when their control plane was deleted; the log names them.",
+      help: "Number of operator tokens that could not be revoked when their control plane was deleted. See the log for details.",
       registers: [this.registry],
     });
-    this.#coderdCalls = this.#callDurations("coderd", "calls to coderds");
-    this.#databaseCalls = this.#callDurations("database", "sessions with databases of coderds");
+    this.#coderdCalls = this.#callDurations("coderd", "calls to coderd");
+    this.#databaseCalls = this.#callDurations("database", "sessions with the databases of coderd");
   }
 
   #callDurations(whom: string, what: string): Histogram<"call" | "result"> {
     return new Histogram({
       name: `${PREFIX}${whom}_call_duration_seconds`,
-      help: `How long ${what} took, by what was asked and the result: ok, or the kind of failure.`,
+      help: `Duration of ${what} in seconds, by call and result. The result is ok or the kind of failure.`,
       labelNames: ["call", "result"],
       buckets: CALL_BUCKETS,
       registers: [this.registry],

@@ -47,7 +47,11 @@ export async function openAccess(
     ? tokenFrom(bootstrap, sources, { recipient: recipientOf(controlPlane) })
     : controlPlane
       ? operatorToken(controlPlane, sources)
-      : waiting(conditionTypes.operatorAccess, "Waiting for condition ControlPlaneReady.", snapshot);
+      : waiting(
+          conditionTypes.operatorAccess,
+          "Waiting for condition ControlPlaneReady to be True.",
+          snapshot,
+        );
   const { value: token, ...rest } = found;
   const result: ProvisionerResult<never> = bootstrap
     ? rest
@@ -79,8 +83,8 @@ export async function forgetUnused(
 ): Promise<ProvisionerResult> {
   if (!findCondition(object.status?.conditions, type)) return {};
   const message = provisioner.session
-    ? "The provisioner uses the token of spec.bootstrap instead of the operator's."
-    : "The provisioner uses the operator's token, because spec.bootstrap is not set.";
+    ? "Using the token in spec.bootstrap.credentialsSecretRef instead of the operator's token."
+    : "Using the operator's token because spec.bootstrap is not set.";
   return { condition: { status: "Unknown", reason: "NotUsed", message } };
 }
 

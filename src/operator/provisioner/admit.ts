@@ -70,8 +70,8 @@ function unprovenMs(pod: Stored<Pod>, now: number): number {
 export type Admit = (pod: Stored<Pod>, because: "Listed" | "NotAsked") => Promise<void>;
 
 const MESSAGES = {
-  Listed: "coderd lists the daemon with the key in use.",
-  NotAsked: "The operator may not ask coderd for daemons, so a container that runs counts.",
+  Listed: "coderd lists the daemon with the current key.",
+  NotAsked: "The operator is not permitted to list daemons, so a running container counts as connected.",
 };
 
 /** Applies the condition alone: those of the kubelet are not touched. A pod that is gone needs it no more. */

@@ -62,7 +62,7 @@ async function release(record: KeyRecord, run: RemovalRun): Promise<UnreleasedKe
     const { failure } = removal;
     return { name, problem: failure.message, retryMs: mayPass(failure) ? pauseAfter(failure) : undefined };
   } catch (error) {
-    return { name, problem: `The operator could not look for a token (${messageOf(error)}).` };
+    return { name, problem: `The operator failed to look up a token (${messageOf(error)}).` };
   }
 }
 

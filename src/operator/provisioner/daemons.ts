@@ -113,7 +113,7 @@ function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
   const { daemons } = conditionTypes;
   const earlier = findCondition(snapshot.object.status?.conditions, daemons);
   if (!earlier) return waiting(daemons, "Waiting for a provisioner key.", snapshot);
-  const message = "coderd can't be asked which daemons are connected; see the conditions before this one.";
+  const message = "The connected daemons are unknown; see the other conditions.";
   return { condition: { status: "Unknown", reason: "NotObserved", message } };
 }
 
@@ -134,7 +134,7 @@ function daemonsConnected(
 ): ConditionState {
   const { provisioner, object } = snapshot;
   const wanted = provisioner.replicas;
-  if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemon is wanted now." };
+  if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemons are needed." };
   const connected = Math.min(connections.connected, wanted);
   const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
   // New pods that stay away hold a rollout up, whatever the old ones do.
@@ -156,11 +156,11 @@ function daemonsConnected(
   }
   if (late) {
     const { name, namespace } = late.metadata;
-    const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or was restarted, and coderd does not list its daemon with the key in use.`;
+    const story = `Pod "${name}" has run for more than ${JOINS_WITHIN_MS / 1_000} s or has restarted, but coderd does not list its daemon with the current key.`;
     const logs = `See: kubectl -n ${namespace} logs ${name}`;
     const hint =
       wrongInSpec(snapshot, controlPlane) ??
-      `The daemon goes to ${urlUsed(snapshot, controlPlane)}; check that its pod can reach that (DNS, network policies, proxies, the CA).`;
+      `The daemon connects to ${urlUsed(snapshot, controlPlane)}; check that its pod can reach this URL (DNS, network policies, proxies, CA certificates).`;
     return { status: "False", reason: "Stalled", message: `${numbers}. ${story} ${hint} ${logs}` };
   }
   return wasReady(object) && pods?.isServing
@@ -175,17 +175,17 @@ function skew(connections: Connections, coderdVersion: string | undefined): Cond
   if (ours === undefined || others.length === 0) return undefined;
   const versions = [...new Set(others)].sort().slice(0, 3).join(", ");
   const daemons = others.length === 1 ? "1 daemon runs" : `${others.length} daemons run`;
-  const message = `All daemons are connected, but ${daemons} version ${versions} while coderd runs ${coderdVersion}; give them an image of the same version.`;
+  const message = `All daemons are connected, but ${daemons} version ${versions} while coderd runs ${coderdVersion}; set an image of the same version.`;
   return { status: "True", reason: "VersionSkew", message };
 }
 
 /** Nobody knows which daemons are connected. */
 function daemonsUnknown(failure: CoderFailure): ConditionState {
   if (mayNotAsk(failure)) {
-    const message = `The operator may not list the daemons of the organization, so pods that are ready count as connected; use the token of an owner. ${failure.message}`;
+    const message = `The operator is not permitted to list the daemons of the organization, so ready pods count as connected; use a token of a user with the owner role. ${failure.message}`;
     return { status: "Unknown", reason: NOT_PERMITTED, message };
   }
-  const message = `coderd can't be asked which daemons are connected; no key is deleted meanwhile. ${failure.message}`;
+  const message = `The connected daemons are unknown; until they are known, no key is deleted. ${failure.message}`;
   return { status: "Unknown", reason: reasonOf(failure), message };
 }
 
@@ -196,11 +196,11 @@ const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
 function wrongInSpec(snapshot: Snapshot, controlPlane: FoundControlPlane): string | undefined {
   const { pod } = snapshot.provisioner;
   const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));
-  if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless that is meant.`;
+  if (changed) return `spec.extraEnv sets ${changed.name}; remove it unless this is intended.`;
   const [secret] = controlPlane.settings.pod.tlsSecretNames;
   const isUntrusted = urlUsed(snapshot, controlPlane).startsWith("https:") && pod.authorities.length === 0;
   return secret && isUntrusted
-    ? `coderd serves the certificate of Secret "${secret}", and spec.certs.secrets names no authority for the daemons to trust; add its CA there unless a public one signed it.`
+    ? `coderd serves the certificate in Secret "${secret}", but spec.certs.secrets is empty; add its CA unless a public CA signed the certificate.`
     : undefined;
 }
 

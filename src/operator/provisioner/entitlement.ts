@@ -95,7 +95,7 @@ function verdict({ value, nextLookMs }: Answer, controlPlane: ObservedControlPla
 }
 
 function notEntitled(controlPlane: ObservedControlPlane): string {
-  return `${lacksLicense(controlPlane, "external provisioner daemons")} Running daemons are left alone.`;
+  return `${lacksLicense(controlPlane, "external provisioner daemons")} Running daemons are not changed.`;
 }
 
 /** Changes with everything that the control plane reports, so that an answer is never older than that. */

@@ -6,29 +6,29 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["codercontrolplanes.coder.com"],
     verbs: readVerbs,
-    because: "finds the control plane of a provisioner",
+    because: "looks up the control plane of a provisioner",
   },
   {
     resources: ["services"],
     verbs: readVerbs,
-    because: "sends tokens only to a control plane's own Service",
+    because: "verifies that tokens are sent only to the Service of a control plane",
   },
   {
     resources: ["deployments.apps", "serviceaccounts"],
     verbs: childVerbs,
     because: "runs provisioner daemons",
   },
-  ...workspaceRules({ whom: "daemons", lets: "lets daemons build workspaces" }),
-  { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps provisioner keys" },
+  ...workspaceRules({ whom: "daemons", lets: "allows daemons to build workspaces" }),
+  { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; stores provisioner keys" },
   {
     resources: ["configmaps"],
     verbs: readVerbs,
-    because: "finds the access URL of a control plane, and what pods are restarted for",
+    because: "reads the access URL of a control plane; detects changes that restart pods",
   },
   ...podRules,
   {
     resources: ["pods/status"],
     verbs: ["patch"],
-    because: "lets a daemon's pod count as ready once coderd lists the daemon",
+    because: "sets the readiness gate of a pod after its daemon connected to coderd",
   },
 ];

@@ -26,7 +26,7 @@ export function readiness(
   conditions: ReadonlyMap<string, ConditionState>,
   before?: readonly Condition[],
 ): ConditionState {
-  const state = summary(conditions, parts, "The daemons serve and their objects are as the spec says.");
+  const state = summary(conditions, parts, "The daemons are available, and all objects match the spec.");
   const daemons = conditions.get(conditionTypes.daemons);
   // A rollout that waits for daemons which do not connect does not move.
   if (state.reason === "RollingOut" && daemons?.reason === "Stalled") return daemons;

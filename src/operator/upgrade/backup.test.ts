@@ -63,7 +63,7 @@ describe("a backup of CloudNativePG", () => {
     const late = { ...backup("db"), metadata: { name: "late", labels }, status: { phase: "running" } };
     expect(await look(byCluster, { Cluster: {} }, [backup("db"), late])).toEqual({
       kind: "running",
-      what: 'Backup "late" of an earlier attempt',
+      what: 'Backup "late" from an earlier attempt',
     });
   });
 

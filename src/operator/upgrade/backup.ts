@@ -120,11 +120,14 @@ async function observeCloudNativePG({ controlPlane, name, source, client }: Look
 
 function firstRunning(states: readonly BackupState[]): BackupState | undefined {
   const running = states.find((state) => state.kind === "running");
-  return running && { ...running, what: `${running.what} of an earlier attempt` };
+  return running && { ...running, what: `${running.what} from an earlier attempt` };
 }
 
 function foreign(what: string): BackupState {
-  return { kind: "unavailable", message: `${what} exists and is not this control plane's; delete it.` };
+  return {
+    kind: "unavailable",
+    message: `${what} already exists and does not belong to this control plane; delete it.`,
+  };
 }
 
 function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): BackupObject {
@@ -169,7 +172,7 @@ function jobState({ metadata, status }: Job): BackupState {
   if (ended("Complete")) return { kind: "succeeded" };
   const failure = ended("Failed");
   if (!failure) return { kind: "running", what };
-  const message = `${what} failed (${failure.reason ?? "no reason given"}); see the logs of its pods.`;
+  const message = `${what} failed (${failure.reason ?? "no reason given"}); check the logs of its pods.`;
   return { kind: "failed", message };
 }
 
@@ -177,7 +180,7 @@ function backupState({ metadata, status }: Backup): BackupState {
   const what = `Backup "${metadata?.name}"`;
   if (status?.phase === "completed") return { kind: "succeeded" };
   if (status?.phase !== "failed") return { kind: "running", what };
-  return { kind: "failed", message: `${what} of CloudNativePG failed; see its status.` };
+  return { kind: "failed", message: `${what} of CloudNativePG failed; check its status.` };
 }
 
 /** What it means that a backup can't be made. */
@@ -190,5 +193,5 @@ export function missing(source: BackupSource): string {
 function refused(source: BackupSource): string {
   const resource =
     source.kind === "cronJob" ? "cronjobs and jobs (batch)" : "backups and clusters (postgresql.cnpg.io)";
-  return `The operator may not read ${resource} in this namespace; install the roles of this release.`;
+  return `The operator is not permitted to read ${resource} in this namespace; install the roles of this release.`;
 }

@@ -58,7 +58,11 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   const before = gatherFacts(run.snapshot);
   const from = before.settled ?? before.present ?? to;
   if (isRunning(to, { image: from, version: before.version }))
-    return { status: "True", reason: "SameVersion", message: `Image "${to}" has the version that runs.` };
+    return {
+      status: "True",
+      reason: "SameVersion",
+      message: `Image "${to}" has the version that is already running.`,
+    };
   const stage = { stage: "Preflight", from, to, startedAt: "", since: "" } as const;
   const asked = { ...(await run.ask.database()), ...(await askBackup(run, { ...before, record: stage })) };
   const facts = { ...before, ...asked };
@@ -66,10 +70,10 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   const [first] = found;
   const notes = [...jump({ from, to, version: facts.version }), ...warnings(facts, run)].join(" ");
   if (first) {
-    const message = [`An upgrade to "${to}" can't begin.`, ...found.map((each) => each.message), notes];
+    const message = [`An upgrade to "${to}" cannot start.`, ...found.map((each) => each.message), notes];
     return { status: "False", reason: first.reason, message: message.join(" ").trim() };
   }
-  const message = `An upgrade from "${from}" to "${to}" can begin. ${notes}`.trim();
+  const message = `An upgrade from "${from}" to "${to}" can start. ${notes}`.trim();
   return { status: "True", reason: "CheckPassed", message };
 }
 
@@ -80,7 +84,7 @@ function jump({ from, to, version }: { from: string; to: string; version: string
   const { first, last, number } = skipped;
   const which = number === 1 ? `version ${first}` : `${number} minor versions, ${first} to ${last}`;
   return [
-    `The upgrade skips ${which}: coderd applies their migrations too, in one transaction. First read the "Breaking changes" of each at https://github.com/coder/coder/releases, and make a backup.`,
+    `The upgrade skips ${which}: coderd applies their migrations as well, in one transaction. Before you upgrade, read the "Breaking changes" of each version at https://github.com/coder/coder/releases, and create a backup.`,
   ];
 }
 
@@ -89,9 +93,9 @@ function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
   const why = whyNoAccess(facts);
   const healthy = findCondition(snapshot.object.status?.conditions, controlPlaneConditions.health.type);
   return [
-    ...(facts.pods.ready === 0 ? ["No pod of coderd is ready now."] : []),
-    ...(healthy?.status === "False" ? ["coderd does not call itself healthy: see condition Healthy."] : []),
-    ...(why ? [`${why} So a version that fails is not rolled back by itself.`] : []),
-    ...(facts.settings.backup ? [] : ["No backup is made first: spec.upgrade.backup is not set."]),
+    ...(facts.pods.ready === 0 ? ["No coderd pod is ready."] : []),
+    ...(healthy?.status === "False" ? ["coderd reports health problems; see condition Healthy."] : []),
+    ...(why ? [`${why} Therefore, a failed upgrade is not rolled back automatically.`] : []),
+    ...(facts.settings.backup ? [] : ["No backup is created because spec.upgrade.backup is not set."]),
   ];
 }

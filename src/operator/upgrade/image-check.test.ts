@@ -111,7 +111,7 @@ describe("of the new image it is known", () => {
 test("a refusal names the quota and not the pod that never was", () => {
   const message = 'apply Pod "dev/coder-image-1": pods "coder-image-1" is forbidden: exceeded quota: small.';
   expect(refusedCheck(message, NEW)).toMatchObject({
-    message: expect.stringMatching(/is refused: exceeded quota: small\. Allow it/),
+    message: expect.stringMatching(/is rejected: exceeded quota: small\. Allow the pod/),
   });
 });
 
@@ -129,6 +129,6 @@ test("a volume that can't be mounted into the pod that checks the image is the c
   const warnings = new Map([[pod.metadata.uid, [warning]]]);
   expect(imageCheckOf(pod, controlPlane({}), { now, warnings })).toMatchObject({
     reason: "ImageCheckBlocked",
-    message: expect.stringContaining('a volume can\'t be mounted: secret "ca" not found'),
+    message: expect.stringContaining('a volume cannot be mounted: secret "ca" not found'),
   });
 });

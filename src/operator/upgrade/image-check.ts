@@ -99,7 +99,7 @@ type Terminated = NonNullable<
 >;
 
 export function pullsImage(pod: string | undefined): string {
-  return `Pod "${pod}" pulls the new image.`;
+  return `Pod "${pod}" is pulling the new image.`;
 }
 
 /** What a pod says of the image that it checks. */
@@ -134,7 +134,7 @@ function verdict(
   const said = short(message).replace(/[.\s]+$/, "");
   return failure(
     "ImageUnusable",
-    `Image "${short(image)}" was pulled, but "${PROGRAM} version" ends with exit code ${exitCode}${said && `: ${said}`}. Set spec.image to an image of Coder for the platform of the nodes.`,
+    `Image "${short(image)}" was pulled, but "${PROGRAM} version" fails with exit code ${exitCode}${said && `: ${said}`}. Set spec.image to a Coder image for the platform of the nodes.`,
   );
 }
 
@@ -152,7 +152,7 @@ export function refusedCheck(message: string, image: string): ImageCheck {
   const words = message.replace(/^.*?pods "[^"]*" is forbidden: /, "");
   const why = short(words, MAX_REFUSAL).replace(/[.\s]+$/, "");
   return blocked(
-    `The pod that checks image "${short(image)}" before the upgrade is refused: ${why}. Allow it, or make room for one more pod of coderd.`,
+    `The pod that checks image "${short(image)}" before the upgrade is rejected: ${why}. Allow the pod, or increase the quota by one coderd pod.`,
   );
 }
 

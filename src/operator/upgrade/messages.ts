@@ -6,73 +6,73 @@ import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
 /** What the database says of the migration. */
 export function progress(facts: UpgradeFacts): string {
   const failure = whyAway(facts);
-  if (failure) return `The database can't be asked. ${failure.message}`;
+  if (failure) return `The progress is unknown. ${failure.message}`;
   const migration = sightOf(facts)?.migration;
-  if (!migration) return "Waiting for the new pod to serve.";
+  if (!migration) return "Waiting for the new pod to become ready.";
   const [blocker] = migration.blockers;
-  const running = `Process ${migration.pid} migrates the database, ${lasting(migration.seconds)}.`;
+  const running = `Database process ${migration.pid} has been migrating ${lasting(migration.seconds)}.`;
   if (!blocker) return running;
-  const who = blocker.application ? `"${blocker.application}"` : "without a name";
-  return `${running} It waits for a lock that process ${blocker.pid} of user "${blocker.user}" (application ${who}) holds, ${lasting(blocker.seconds)}: end that session, or run SELECT pg_terminate_backend(${blocker.pid}).`;
+  const who = blocker.application ? `"${blocker.application}"` : "without name";
+  return `${running} It is waiting for a lock that process ${blocker.pid} of user "${blocker.user}" (application ${who}) has held ${lasting(blocker.seconds)}; end that session, or run SELECT pg_terminate_backend(${blocker.pid}).`;
 }
 
 export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string {
-  const before = schemaBefore === undefined ? "" : ` (it was ${schemaBefore})`;
-  return `The database schema has changed${before}, so the old version can't come back by itself. Correct what keeps the pod from starting, or set spec.image to a version that starts; or set spec.replicas to 0, restore the backup and set spec.image to "${from}". "${to}" is tried again until then.`;
+  const before = schemaBefore === undefined ? "" : ` (previously ${schemaBefore})`;
+  return `The database schema has changed${before}, so the upgrade is not rolled back automatically. Correct the cause, or set spec.image to a version that starts. To return to the old version, set spec.replicas to 0, restore the backup and set spec.image to "${from}". Until then, the operator retries "${to}".`;
 }
 
 export function notKnown(facts: UpgradeFacts): string {
-  return `${whyNoAccess(facts) ?? ""} So nobody knows whether the database schema has changed, and the old version is not brought back by itself. Correct what keeps the pod from starting, or set spec.upgrade.strategy to Rolling and spec.image to the version that should run.`;
+  return `${whyNoAccess(facts) ?? ""} Therefore, the operator cannot determine whether the database schema has changed, and the upgrade is not rolled back automatically. Correct the cause, or set spec.upgrade.strategy to Rolling and spec.image to the version to run.`;
 }
 
 /** What to do where the spec asks to go back and nobody can see whether the backup has been restored. */
 export function toRestore(facts: UpgradeFacts): string {
   const why = whyNoAccess(facts);
   const next = why
-    ? `${why} Once the backup is restored, set spec.upgrade.strategy to Rolling.`
-    : "The operator looks at the schema once the database answers.";
-  return `No pod is started: the spec asks for "${facts.wanted}", and the new version would migrate a database that is being restored. ${next}`;
+    ? `${why} After you restore the backup, set spec.upgrade.strategy to Rolling.`
+    : "The operator checks the schema when the database is available.";
+  return `No pod is started because spec.image is "${facts.wanted}", and the new version would migrate a database that is being restored. ${next}`;
 }
 
 /** Why the image of the spec is not what runs. */
 export function refusedImage({ wanted }: UpgradeFacts, { to }: UpgradeStatus): string {
-  return `Image "${wanted}" of the spec is refused (DowngradeRefused): on a changed database schema only "${to}" or a later version can follow, unless the backup is restored.`;
+  return `spec.image "${wanted}" is refused (DowngradeRefused): the changed database schema requires "${to}" or a later version, unless you restore the backup.`;
 }
 
 /** The way back that is open until a pod of the new version was started. */
 export function mayGoBack({ migratingSince, from }: UpgradeStatus): string {
-  return migratingSince ? "" : ` To go back to the old version instead, set spec.image to "${from}".`;
+  return migratingSince ? "" : ` To return to the old version instead, set spec.image to "${from}".`;
 }
 
 export function waitingFor(pods: readonly string[]): string {
   if (pods.length === 0) return "Waiting for the Deployment to scale down.";
   const named = pods.slice(0, 3).map((name) => `"${name}"`);
-  return `Waiting for the pods of the old version to end: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is lost for good, delete its Node object.`;
+  return `Waiting for the pods of the old version to terminate: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is permanently lost, delete its Node object.`;
 }
 
 /** What to do about replicas on hosts that are not ours; undefined where there are none. */
 export function strangersAmong(replicas: readonly string[], hosts: readonly string[]): string | undefined {
   const others = replicas.filter((name) => !hosts.includes(name));
   if (others.length === 0) return undefined;
-  return `The database is used by coderd replicas that are not this control plane's: ${others.slice(0, 3).join(", ")}; stop them. One that has ended counts for a minute.`;
+  return `The database is used by coderd replicas that do not belong to this control plane: ${others.slice(0, 3).join(", ")}; stop them. A stopped replica is listed for another minute.`;
 }
 
 export function waitingForBuilds(builds: number | "unanswered", untilMs: number): string {
   const what =
     builds === "unanswered"
-      ? "coderd to say which builds run"
+      ? "coderd to report the running builds"
       : builds === 1
         ? "1 running build"
         : `${builds} running builds`;
-  return `Waiting for ${what}, until ${timestamp(untilMs)} at most.`;
+  return `Waiting for ${what} until ${timestamp(untilMs)}.`;
 }
 
 /** Kubernetes ends a Job, and nothing ends a Backup of CloudNativePG. */
 export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["backup"]>): string {
-  const late = `The backup was not complete within ${timeoutMs / 1_000} s.`;
+  const late = `The backup did not complete within ${timeoutMs / 1_000} s.`;
   return kind === "cronJob"
     ? late
-    : `${late} CloudNativePG goes on with it, and the next attempt waits until it has ended.`;
+    : `${late} CloudNativePG continues the backup, and the next attempt waits until it ends.`;
 }
 
 /** In minutes: a message that changes every second would be written every second. */

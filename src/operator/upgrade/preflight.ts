@@ -32,7 +32,7 @@ const downgrade: Check = ({ from, to, version, imageVersion }) => {
   // What coderd reported last may be of an image before this one.
   const current = knownVersion(from, version);
   if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
-  const message = `Version ${target} is older than ${current}, which runs. coderd can't go back to an older database schema: set spec.image to ${current} or later. To go back nevertheless, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
+  const message = `Version ${target} is older than the running version ${current}, and coderd does not support downgrades of the database schema; set spec.image to ${current} or later. To downgrade anyway, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
   return { reason: "DowngradeRefused", message };
 };
 
@@ -56,39 +56,39 @@ function ofSight(
 const readOnly = ofSight(
   "DatabaseReadOnly",
   ({ isReadOnly }) =>
-    isReadOnly && "The database is read-only, or a standby; point the connection URL at the primary.",
+    isReadOnly && "The database is read-only or a standby; point the connection URL at the primary.",
 );
 
 const privileges = ofSight(
   "DatabasePermissionDenied",
   ({ mayMigrate }) =>
     !mayMigrate &&
-    "The database user may not change the schema: it needs CREATE on the schema and must own coderd's tables; grant that.",
+    "The database user is not permitted to change the schema; grant CREATE on the schema and ownership of coderd's tables.",
 );
 
 const connections = ofSight(
   "NoFreeConnections",
   ({ freeConnections }) =>
     freeConnections < MIN_CONNECTIONS &&
-    `Others leave ${Math.max(freeConnections, 0)} connections of the database to its user, and coderd needs ${MIN_CONNECTIONS} to start; raise max_connections or close some.`,
+    `The database has ${Math.max(freeConnections, 0)} free connections, but coderd requires ${MIN_CONNECTIONS} to start; increase max_connections or close connections.`,
 );
 
 const unfinished = ofSight(
   "MigrationRunning",
   ({ migration, schema }) =>
     (migration || schema === "locked") &&
-    "A migration of the database is in progress; wait until it is over.",
+    "A migration of the database is in progress; wait until it completes.",
 );
 
 const dirty = ofSight("SchemaDirty", ({ migration, schema }) => {
   if (migration || typeof schema !== "object" || !schema.isDirty) return undefined;
-  return `Migration ${schema.version} of the database has failed before (schema_migrations.dirty); repair it first.`;
+  return `Migration ${schema.version} of the database failed earlier (schema_migrations.dirty); repair the schema first.`;
 });
 
 const shared: Check = ({ neighbors }) => {
   if (neighbors.length === 0) return undefined;
   const names = neighbors.map((name) => `"${name}"`).join(", ");
-  const message = `CoderControlPlane ${names} uses the same database, and its pods would meet the new schema with the old version; give each its own database, or delete one.`;
+  const message = `CoderControlPlane ${names} uses the same database, and its pods would run the old version on the new schema; use a separate database for each control plane, or delete one.`;
   return { reason: "DatabaseShared", message };
 };
 

@@ -8,7 +8,7 @@ import type { Rest } from "./transitions.ts";
 import { compareVersions, versionOfImage } from "./versions.ts";
 
 const UNCONFIRMED =
-  "The operator cannot reach coderd, so its version is not confirmed: its pods are ready and have the new image.";
+  "The version is not confirmed because the operator cannot reach coderd, but the pods are ready and use the new image.";
 
 /** Condition `Upgrading`: the stage is the reason. Without an upgrade there is only what an earlier one has left to do. */
 export function upgradeCondition(rest: Rest, record: UpgradeStatus | undefined): ConditionState | undefined {
@@ -17,7 +17,7 @@ export function upgradeCondition(rest: Rest, record: UpgradeStatus | undefined):
   const [obstacle] = rest.obstacles ?? [];
   if (obstacle) {
     const found = rest.obstacles?.map(({ message }) => message).join(" ") ?? "";
-    return { status: "False", reason: obstacle.reason, message: `${route(record)} can't begin. ${found}` };
+    return { status: "False", reason: obstacle.reason, message: `${route(record)} cannot start. ${found}` };
   }
   if (record.stage === "Completed")
     return { status: "False", reason: "Completed", message: `${summary(record)} ${message}`.trimEnd() };
@@ -39,7 +39,7 @@ function noteOnVersion(record: UpgradeStatus): string {
   const tagged = versionOfImage(to);
   return (compareVersions(toVersion, tagged) ?? 0) === 0
     ? ""
-    : `coderd reports version ${toVersion}, although the tag of its image is ${tagged}.`;
+    : `coderd reports version ${toVersion}, but the tag of its image is ${tagged}.`;
 }
 
 function route({ from, fromVersion, to, toVersion }: UpgradeStatus): string {
@@ -56,8 +56,8 @@ function outage({ startedAt, downSince, servedAgain }: UpgradeStatus): string {
   if (!downSince || !servedAgain) return "";
   const down = duration(downSince, servedAgain);
   return Date.parse(downSince) < Date.parse(startedAt)
-    ? `; people were not served for ${down}, an earlier attempt included`
-    : `, ${down} of it without service`;
+    ? `; coderd was unavailable for ${down}, including an earlier attempt`
+    : `; coderd was unavailable for ${down}`;
 }
 
 function duration(from: string, to: string): string {
@@ -75,7 +75,8 @@ export function announceStage(
   own: Own,
 ): void {
   if (!next) {
-    if (record) own.emit("Normal", "UpgradeCancelled", `${route(record)} is no longer wanted.`);
+    if (record)
+      own.emit("Normal", "UpgradeCancelled", `${route(record)} was cancelled because spec.image changed.`);
     return;
   }
   if (stages[next.stage].hasFailed) return;

@@ -92,8 +92,7 @@ function possible(
   const { deployment, controlPlane } = snapshot;
   const present = deployment && templateOf(previousTemplate(controlPlane, deployment));
   if (replicas === 0 && present) return { shape: { template: present, replicas } };
-  const note =
-    "The pod template of before the upgrade is gone, so the old image runs with all else as in the spec.";
+  const note = "The previous pod template no longer exists, so the old image runs with the current spec.";
   return { shape: { template: "spec", image: record?.from ?? controlPlane.image, replicas }, note };
 }
 

@@ -35,8 +35,8 @@ interface Parts extends StuckParts {
 }
 
 function restartMessage({ metadata }: Deployment, { restartOn }: PodSettings): string {
-  const what = restartOn === "All" ? "a Secret or ConfigMap that they read" : "a certificate that they read";
-  return `The pods of Deployment "${metadata?.name}" are replaced because ${what} has changed; see spec.restartOn.`;
+  const what = restartOn === "All" ? "a Secret or ConfigMap that they use" : "a certificate that they use";
+  return `Restarting the pods of Deployment "${metadata?.name}" because ${what} changed; see spec.restartOn.`;
 }
 
 /** Kubernetes fills in numbers for a rolling update. No apply can remove them, and with another type they are invalid. */

@@ -48,7 +48,7 @@ export async function ensureDisruptionBudget(
   await children.converge(PodDisruptionBudget, desired ? [desired] : [], owner);
   if (desired)
     return applied(
-      `PodDisruptionBudget "${parent.childName}" limits how many pods a drain evicts at a time.`,
+      `PodDisruptionBudget "${parent.childName}" limits how many pods a node drain evicts at a time.`,
     );
   return findCondition(object.status?.conditions, workloadConditions.disruption.type)
     ? { noCondition: true }

@@ -76,7 +76,7 @@ export async function replaceStuck(
   const failing = isCorrected ? pods.filter((each) => podTrouble(each, now)?.kind === "found") : [];
   for (const each of failing) {
     await removePod(each);
-    const message = `Pod "${each.metadata.name}" is replaced: it fails, and a Secret or ConfigMap that it reads has changed.`;
+    const message = `Replaced failing pod "${each.metadata.name}" because a Secret or ConfigMap that it uses changed.`;
     own.emit("Normal", "PodReplaced", message);
   }
   // Last, so that a pod that could not be removed is tried again.

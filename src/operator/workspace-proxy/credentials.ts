@@ -14,7 +14,7 @@ export async function readCredentials(
   environment: Environment,
   coderd: Coderd | undefined,
 ): Promise<WorkspaceProxyResult<Access>> {
-  if (!coderd) return blocked("Pending", "Waiting for condition CoderdFound.");
+  if (!coderd) return blocked("Pending", "Waiting for condition CoderdFound to be True.");
   const { credentials } = snapshot.proxy;
   if (credentials.kind === "bootstrap")
     return bootstrapSession(coderd, credentials.session, { snapshot, environment });
@@ -37,7 +37,7 @@ function lastingCredentials(
   }
   return blocked(
     "NotConfigured",
-    "The spec names no credentials; set spec.controlPlaneRef, spec.bootstrap or spec.proxySessionTokenSecretRef.",
+    "The spec contains no credentials; set spec.controlPlaneRef, spec.bootstrap or spec.proxySessionTokenSecretRef.",
   );
 }
 

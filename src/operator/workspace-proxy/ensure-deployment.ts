@@ -32,7 +32,7 @@ export async function ensureDeployment(
   if (!coderd || !token || !secret) {
     if (deployment) return reportPods(deployment, proxy, snapshot);
     return {
-      ...blocked("Pending", "Waiting for coderd and for the proxy's token."),
+      ...blocked("Pending", "Waiting for coderd and the token of the proxy."),
       status: podStatus(undefined, proxy),
     };
   }

@@ -30,10 +30,10 @@ export async function findCoderd(
   const url = credentials.kind === "bootstrap" ? credentials.coderURL : primaryAccessURL;
   if (!url || credentials.kind === "none") return blocked("NotConfigured", notConfigured);
   return {
-    condition: { status: "True", reason: "Given", message: `coderd is at ${url}, as the spec says.` },
+    condition: { status: "True", reason: "Given", message: `coderd is at ${url}.` },
     value: { url, accessURL: url, image: workspaceProxyDefaults.image },
   };
 }
 
 const notConfigured =
-  "The spec does not say which coderd the proxy is for; set spec.controlPlaneRef, spec.bootstrap, or spec.proxySessionTokenSecretRef with spec.primaryAccessURL.";
+  "The spec does not specify a coderd; set spec.controlPlaneRef, spec.bootstrap, or spec.proxySessionTokenSecretRef with spec.primaryAccessURL.";

@@ -14,11 +14,10 @@ export async function reportHealth(
   if (!registrationOf(proxy))
     return notKnown(
       "NotManaged",
-      "The spec gives a token; ask coderd for the health of the proxy.",
+      "The operator does not check the health because the spec contains a token; see the Coder dashboard.",
       undefined,
     );
-  if (!seen)
-    return notKnown("NotSeen", "coderd does not show the proxy to the operator at the moment.", UNKNOWN);
+  if (!seen) return notKnown("NotSeen", "The operator cannot read the proxy from coderd.", UNKNOWN);
   return { status: { health: seen.status }, condition: verdict(seen) };
 }
 
@@ -32,24 +31,28 @@ function notKnown(reason: string, message: string, health: string | undefined): 
 function verdict(seen: WorkspaceProxy): ConditionState {
   switch (seen.status) {
     case "ok":
-      return { status: "True", reason: "Reachable", message: "coderd reaches the proxy and finds no fault." };
+      return {
+        status: "True",
+        reason: "Reachable",
+        message: "coderd can reach the proxy and found no problems.",
+      };
     case "unregistered":
       return {
         status: "False",
         reason: "NotReported",
-        message: "No pod of the proxy has reported to coderd yet; if this lasts, check its log.",
+        message: "No pod of the proxy has reported to coderd yet; if this persists, check its log.",
       };
     case "unreachable":
       return {
         status: "False",
         reason: "Unreachable",
-        message: `coderd can't reach the proxy at its access URL${complaints(seen)}; see spec.expose and CODER_ACCESS_URL.`,
+        message: `coderd cannot reach the proxy at its access URL${complaints(seen)}; see spec.expose and CODER_ACCESS_URL.`,
       };
     case "unhealthy":
       return {
         status: "False",
         reason: "Unhealthy",
-        message: `coderd reaches the proxy and finds fault with it${complaints(seen)}; check that its version is that of coderd.`,
+        message: `coderd can reach the proxy but found problems${complaints(seen)}; check that the proxy and coderd have the same version.`,
       };
     default:
       return { status: "Unknown", reason: "NotChecked", message: "coderd has not checked the proxy yet." };

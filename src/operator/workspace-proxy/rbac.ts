@@ -6,11 +6,15 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["codercontrolplanes.coder.com"],
     verbs: readVerbs,
-    because: "finds the control plane of a proxy",
+    because: "looks up the control plane of a proxy",
   },
   { resources: ["deployments.apps", "services"], verbs: childVerbs, because: "runs workspace proxies" },
   ...exposureRules("workspace proxies"),
-  { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; keeps proxy tokens" },
-  { resources: ["configmaps"], verbs: readVerbs, because: "finds the proxy's URLs that envFrom may set" },
+  { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; stores proxy tokens" },
+  {
+    resources: ["configmaps"],
+    verbs: readVerbs,
+    because: "reads the URLs of the proxy if envFrom contains them",
+  },
   ...podRules,
 ];

@@ -8,7 +8,7 @@ export const quietReasons = quietReasonsOf(workspaceProxyConditions);
 const parts = summedUp(workspaceProxyConditions);
 
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {
-  return summary(conditions, parts, "The proxy serves and its objects are as the spec says.");
+  return summary(conditions, parts, "The proxy is available, and all objects match the spec.");
 }
 
 export type WorkspaceProxyResult<V = undefined> = StepResult<WorkspaceProxyStatus, V>;

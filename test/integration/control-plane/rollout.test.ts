@@ -68,7 +68,7 @@ describe("an image that does not exist", () => {
     await report(await podsWith("coder", "coder:typo"), { state: { waiting: backOff } });
     const { message } = await stage.untilCondition("coder", "Ready", { status: "False", reason: "Stalled" });
     expect(message).toMatch(
-      /^Pod "coder-.*": image "coder:typo" can't be pulled: manifest unknown\. Correct/,
+      /^Pod "coder-.*": image "coder:typo" cannot be pulled: manifest unknown\. Correct/,
     );
     await stage.untilCondition("coder", "Stalled", { status: "True" });
     const { status } = await stage.controlPlane("coder");
@@ -125,7 +125,7 @@ test("pods that a quota refuses are named as the cause, and room heals it", asyn
     await cluster.kubectl(["patch", ...quota, "--subresource=status", "--type=merge", "-p", counted]);
     await tight.create("coder");
     const { message } = await tight.untilCondition("coder", "Ready", { status: "False", reason: "Stalled" });
-    expect(message).toContain("No pod can be created: a pod is forbidden: exceeded quota: none");
+    expect(message).toContain("Pods cannot be created: a pod is forbidden: exceeded quota: none");
     await cluster.kubectl(["delete", "resourcequota", "none", "-n", tight.namespace]);
     await tight.untilCondition("coder", "Ready", { status: "False", reason: "RollingOut" });
   } finally {

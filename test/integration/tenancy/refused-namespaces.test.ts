@@ -33,10 +33,8 @@ test("grants are made only in the namespaces that the operator may use, taken ba
     const { status } = await person.get(CoderControlPlane, { namespace, name: "coder" });
     const condition = findCondition(status?.conditions, "WorkspaceRBACReady");
     expect(condition).toMatchObject({ status: "False", reason: "NamespaceRefused" });
-    expect(condition?.message).toContain(
-      `"${refused}": it is not among the operator's --workspace-namespaces`,
-    );
-    expect(condition?.message).toContain(`"${own}": it is the operator's own`);
+    expect(condition?.message).toContain(`"${refused}": it is not in the operator's --workspace-namespaces`);
+    expect(condition?.message).toContain(`"${own}": it is the namespace of the operator`);
     expect(condition?.message).not.toContain(`"${allowed}"`);
   }, TIME_LIMIT);
   expect(await Promise.all([namespace, allowed, refused, own].map(rolesIn))).toEqual([1, 1, 0, 0]);

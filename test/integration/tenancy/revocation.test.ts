@@ -49,7 +49,7 @@ describe("a control plane that is deleted", () => {
     await stage.change("lost", { extraEnv: [urlVariable(nowhere)] });
     await remove("lost");
     expect(await keysOf(coderd)).toHaveLength(1);
-    const line = stage.operator.log.find(({ msg }) => msg === "operator token was left behind");
+    const line = stage.operator.log.find(({ msg }) => msg === "failed to revoke operator token");
     expect(line).toMatchObject({ level: "warn", problem: expect.stringContaining("refuses the connection") });
     expect(stage.counters.tokensLeftBehind).toBe(1);
   });

@@ -62,7 +62,7 @@ describe("a given token", () => {
     await stage.untilStatus("ending", { operatorTokenExpires: expect.stringContaining(day) });
     await stage.timePasses(DAY_MS + 60 * 60_000);
     const soon = await stage.untilCondition("ending", TYPE, { status: "True", reason: "TokenExpiresSoon" });
-    expect(soon.message).toContain(`"ending-token" ends on ${day}`);
+    expect(soon.message).toContain(`"ending-token" expires on ${day}`);
     await stage.timePasses(DAY_MS);
     const events = await stage.events("ending");
     expect(events.filter(({ reason }) => reason === "TokenExpiresSoon")).toHaveLength(1);
@@ -253,7 +253,7 @@ test("a token that coderd refuses although the database has it is TokenRejected:
     status: "False",
     reason: "TokenRejected",
   });
-  expect(message).toContain("Check that CODER_PG_CONNECTION_URL names the database that coderd uses.");
+  expect(message).toContain("Check that CODER_PG_CONNECTION_URL points to the database that coderd uses.");
   const { connections } = stage.databases;
   await stage.touch("misled", "again");
   expect(stage.databases.connections).toBe(connections);

@@ -31,7 +31,7 @@ describe("a wrong connection URL has its own reason, and the right one is used a
     },
     {
       reason: "DatabaseAuthenticationFailed",
-      says: "refuses the user or the password",
+      says: "rejects the user or the password",
       url: ({ url }) => url.replace(/:[^:@]+@/, ":wrong-password@"),
     },
     {
@@ -41,7 +41,7 @@ describe("a wrong connection URL has its own reason, and the right one is used a
     },
     {
       reason: "DatabaseTLSFailed",
-      says: "does not offer TLS",
+      says: "does not support TLS",
       url: ({ url }) => `${url}?sslmode=require`,
     },
   ];
@@ -77,12 +77,12 @@ describe("a database that is no good has its own reason, and is tried again ever
   const failure = (...problem: ConstructorParameters<typeof DatabaseProblem>) =>
     trouble(new DatabaseProblem(...problem));
   const unsupported =
-    "Column api_keys.tenant must be filled in and is not known: this operator does not support this version of coderd.";
+    "Column api_keys.tenant is required but unknown: the operator does not support this version of coderd.";
   const missing = "Table api_keys is missing: coderd has not migrated the database yet.";
   const broken: { reason: string; says: string; break: (database: MemoryDatabase) => Promise<void> }[] = [
     {
       reason: "SchemaUnsupported",
-      says: "Column api_keys.tenant must be filled in",
+      says: "Column api_keys.tenant is required",
       break: failure("schemaUnsupported", unsupported),
     },
     {
@@ -96,7 +96,7 @@ describe("a database that is no good has its own reason, and is tried again ever
       break: (database) => database.suffer("name taken by a person"),
     },
     { reason: "DatabaseError", says: "read-only", break: trouble(coded("25006")) },
-    { reason: "DatabaseTimeout", says: "took too long", break: trouble(coded("57014")) },
+    { reason: "DatabaseTimeout", says: "timed out", break: trouble(coded("57014")) },
     {
       reason: "DatabasePermissionDenied",
       says: "permission denied for table users",
@@ -128,7 +128,7 @@ describe("a database that is no good has its own reason, and is tried again ever
     await stage.untilServing("first");
     await stage.eventually(async () =>
       expect(await warnings()).toEqual([
-        `${missing} A pod of coderd is ready, so the connection URL names another database or schema than its pods use; correct it.`,
+        `${missing} A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`,
       ]),
     );
     coderd.database.trouble = undefined;
@@ -180,7 +180,7 @@ describe("without a connection URL", () => {
     await stage.create(name, { ...spec(database.url), operatorAccess: {} });
     await stage.untilServing(name);
     const { message } = await stage.untilCondition(name, TYPE, { reason: "DatabaseUsesCloudIdentity" });
-    expect(message).toContain("give a token with spec.operatorAccess.tokenSecretRef");
+    expect(message).toContain("provide a token with spec.operatorAccess.tokenSecretRef");
     await stage.timePasses(120_000);
     expect(await database.keys()).toEqual([]);
   });

@@ -58,7 +58,7 @@ describe.each(answers)(
       const without = { status: "False", reason: "CoderdWithoutDatabase" } as const;
       const ready = await until("Ready", without, MINUTE_MS);
       expect(stage.clock.now() - began).toBeLessThanOrEqual(30_000);
-      expect(ready?.message).toContain("coderd can't reach its database");
+      expect(ready?.message).toContain("coderd cannot reach its database");
       expect(ready?.message).not.toContain("10.0.0.1");
       await stage.untilCondition(name, "Healthy", { status: "False", reason: "DatabaseFailing" });
       await stage.untilCondition(name, "BuildsServed", { status: "Unknown", reason: without.reason });

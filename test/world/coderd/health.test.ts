@@ -38,7 +38,7 @@ test("what coderd finds is reported in plain words with its code, and Ready stay
   await stage.timePasses(10 * MINUTE_MS);
   const failing = { status: "False", reason: "DatabaseFailing" } as const;
   const { message } = await stage.untilCondition("sick", TYPE, failing);
-  expect(message).toContain("error EDB01: coderd can't reach its database");
+  expect(message).toContain("error EDB01: coderd cannot reach its database");
   expect(message).not.toContain("10.0.0.1");
   await stage.untilCondition("sick", "Ready", { status: "True" });
   expect((await stage.events("sick")).filter(({ reason }) => reason === "DatabaseFailing")).toHaveLength(1);
@@ -161,7 +161,7 @@ describe("no connected daemon", () => {
     await pool("resting", "rest", { autoscaling: { minReplicas: 0, maxReplicas: 3 } });
     await pool("off", "rest", { replicas: 0 });
     await serve("rest", { builtInDaemons: 0 });
-    expect((await healthy("rest")).message).toContain("may rest at zero");
+    expect((await healthy("rest")).message).toContain("can scale to zero");
     await pool("busy", "rest", { replicas: 1 });
     await stage.touch("rest", "another pool");
     await stage.untilCondition("rest", TYPE, { status: "False", reason: "ProvisionerDaemonsFailing" });

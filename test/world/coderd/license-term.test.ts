@@ -28,7 +28,7 @@ const reasons = async (name: string) => (await stage.events(name)).map(({ reason
 test("a license with 20 days left is reported, with an event and without a fault", async () => {
   await withLicenses("short", { days: 20, grace: 14, seats: 50 });
   const { message } = await stage.untilCondition("short", TYPE, { status: "True", reason: "ExpiresSoon" });
-  expect(message).toContain(`ends on ${dateIn(20)}, and its grace on ${dateIn(34)}`);
+  expect(message).toContain(`expires on ${dateIn(20)}, and its grace period ends on ${dateIn(34)}`);
   const { license } = await stage.status("short");
   expect(license).toMatchObject({ tier: "premium", trial: false, seatsUsed: 1, seatsAllowed: 50 });
   expect(license?.expires).toContain(dateIn(20));
@@ -90,7 +90,7 @@ test("more users than seats are a fault while they last, and a larger license en
   deployment.usage.users = 12;
   await stage.timePasses(120_000);
   const { message } = await stage.untilCondition("crowded", TYPE, { status: "False", reason: "OverSeats" });
-  expect(message).toContain("12 users are active, but the license has 10 seats");
+  expect(message).toContain("12 users are active, but the license includes 10 seats");
   await stage.untilStatus("crowded", {
     license: expect.objectContaining({ seatsUsed: 12, seatsAllowed: 10 }),
   });

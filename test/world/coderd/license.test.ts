@@ -44,7 +44,7 @@ describe("the condition", () => {
       status: "False",
       reason: "SecretMissing",
     });
-    expect(message).toContain('Secret "life-license" does not exist or has nothing under key "jwt"');
+    expect(message).toContain('Secret "life-license" does not exist or has no key "jwt"');
     await stage.putSecret("life-license", { jwt: " \n" });
     await stage.putSecret("life-license", { license: newLicense() });
     const jwt = newLicense();
@@ -68,7 +68,7 @@ describe("the condition", () => {
     ["Forbidden", "Forbidden.", refused],
     ["UploadFailed", "Internal error.", internal],
     ["UploadFailed", "HTML instead of JSON", { kind: "html" }],
-    ["CoderdUnreachable", "connection was cut", { kind: "cut" }],
+    ["CoderdUnreachable", "connection was interrupted", { kind: "cut" }],
     ["RateLimited", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
   ])("is %s with what coderd said (%s), until the next attempt succeeds", async (reason, says, fault) => {
     const name = `${reason}-${fault.kind}`.toLowerCase();

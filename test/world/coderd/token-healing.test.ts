@@ -118,7 +118,7 @@ describe("the annotation coder.com/rotate-at", () => {
     expect(await untilHealed(served)).toBe(seen[2]);
     await stage.eventually(async () => expect(await expiryOf(served)).toBeGreaterThan(stage.clock.now()));
     const issued = (await stage.events("asked")).filter(({ reason }) => reason === "TokenIssued");
-    expect(issued.at(0)?.message).toContain("Another token was asked for");
+    expect(issued.at(0)?.message).toContain("A new token was requested");
   });
 
   test("has the token replaced once, however long its value is", async () => {

@@ -65,7 +65,7 @@ describe("a connection URL that depends on a field of the pod", () => {
     await stage.untilServing(name);
     const unread = { status: "False", reason: "NoConnectionURL" } as const;
     const { message } = await stage.untilCondition(name, ACCESS, unread);
-    expect(message).toContain(`depends on "${culprit}", which comes from a field of the pod`);
+    expect(message).toContain(`depends on "${culprit}", which comes from a pod field`);
     const { conditions = [] } = await stage.status(name);
     expect(conditions.map(({ type }) => type)).not.toContain("DatabaseDurable");
   });
@@ -113,7 +113,7 @@ test("with access turned off a license is said to be yours to upload, and nobody
   const off = { status: "Unknown", reason: "Disabled" } as const;
   const { message } = await stage.untilCondition("off", "LicenseApplied", off);
   expect(message).toBe(
-    "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.",
+    "Operator access is disabled; upload the license manually or remove spec.licenseSecretRef.",
   );
 });
 

@@ -25,7 +25,7 @@ test("coderd on its built-in database is warned of by a condition and one event,
     status: "False",
     reason: "BuiltInDatabase",
   });
-  expect(message).toContain("all data is lost with the pod");
+  expect(message).toContain("loses all data when the pod is deleted");
   await stage.untilCondition("coder", "Ready", { status: "True" });
   await stage.timePasses(10 * 60_000);
   expect(await warnings()).toEqual([message]);

@@ -44,7 +44,7 @@ test("the event about what was created lists what the spec asks for and nothing 
   await stage.create("coder", { rbac: { workspacePerms: false } });
   await stage.eventually(async () => {
     expect(await events("Created")).toEqual([
-      'ServiceAccount "coder" is in place. Service "coder" serves port 80.',
+      'ServiceAccount "coder" exists. Service "coder" serves port 80.',
     ]);
   });
   await stage.untilCondition("coder", "ExposureReady", { status: "True", reason: "NotRequested" });
@@ -57,7 +57,7 @@ test("the event about another token says what was wrong with the one before", as
   await stage.delete(Secret, "coder-operator-token");
   await stage.eventually(async () => {
     expect(await events("TokenIssued")).toEqual([
-      'There was no token in the Secret; a new one is in Secret "coder-operator-token".',
+      'The Secret had no token; stored a new one in Secret "coder-operator-token".',
     ]);
   });
 });

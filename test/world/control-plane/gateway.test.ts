@@ -28,7 +28,7 @@ test("a ListenerSet and both routes are made once the cluster serves them, and g
   api().install(HTTPRoute);
   await stage.eventually(async () => {
     const { message } = await stage.untilCondition("coder", "ExposureReady", missing);
-    expect(message).toContain("ListenerSet; install the Gateway API 1.5");
+    expect(message).toContain("ListenerSet; install Gateway API 1.5");
   });
   api().install(ListenerSet);
   await stage.untilCondition("coder", "ExposureReady", { status: "True" });

@@ -25,14 +25,14 @@ test("a class that does not exist is reported, with those that do, until it appe
   await stage.serve("coder", { expose: { ingress } });
   const { message } = await stage.untilCondition("coder", "ExposureReady", missing);
   expect(message).toBe(
-    'IngressClass "nginx" does not exist, and the cluster has no other; install an ingress controller, or remove spec.expose.ingress.className.',
+    'IngressClass "nginx" does not exist, and the cluster has no IngressClass; install an ingress controller, or remove spec.expose.ingress.className.',
   );
   await stage.untilCondition("coder", "Ready", missing);
   await addClass("traefik");
   await addClass("internal");
   await stage.eventually(async () =>
     expect((await stage.untilCondition("coder", "ExposureReady", missing)).message).toBe(
-      'IngressClass "nginx" does not exist; set spec.expose.ingress.className to "internal" or "traefik", or install the ingress controller that it belongs to.',
+      'IngressClass "nginx" does not exist; set spec.expose.ingress.className to "internal" or "traefik", or install its ingress controller.',
     ),
   );
   expect((await stage.get(Ingress, "coder")).spec?.ingressClassName).toBe("nginx");

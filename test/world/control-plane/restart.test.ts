@@ -54,7 +54,7 @@ describe("a renewed certificate", () => {
     await untilSeen(before);
     expect(await generation()).toBe((first ?? 0) + 1);
     expect(await restarts()).toEqual([
-      'The pods of Deployment "coder" are replaced because a certificate that they read has changed; see spec.restartOn.',
+      'Restarting the pods of Deployment "coder" because a certificate that they use changed; see spec.restartOn.',
     ]);
     await stage.timePasses(10 * 60_000);
     expect(await generation()).toBe((first ?? 0) + 1);

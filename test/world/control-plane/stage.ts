@@ -34,7 +34,7 @@ class Tokens implements OperatorAccess {
     if (this.isDown)
       return failed({
         kind: "unreachable",
-        message: "The database host does not answer; check network policies and the port.",
+        message: "The database host does not respond; check network policies and the port.",
       });
     const expiresAt = this.#now() + YEAR_MS;
     if (held !== undefined && held === this.current) return succeeded({ token: held, expiresAt });

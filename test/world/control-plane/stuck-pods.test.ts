@@ -71,12 +71,12 @@ test.each([
   [
     "FailedMount",
     'MountVolume.SetUp failed for volume "web" : secret "web" not found',
-    `a volume can't be mounted: MountVolume.SetUp failed for volume "web" : secret "web" not found. Create what is missing`,
+    `a volume cannot be mounted: MountVolume.SetUp failed for volume "web" : secret "web" not found. Create what is missing`,
   ],
   [
     "FailedCreatePodSandBox",
     "Failed to create pod sandbox: no address left",
-    "its node can't create it: Failed to create pod sandbox: no address left. Check the network plugin",
+    "its node cannot create it: Failed to create pod sandbox: no address left. Check the network plugin",
   ],
 ])(
   "a pod that waits for its containers is explained by its event %s within 30 s",
@@ -114,7 +114,7 @@ test("a probe that fails is a cause after two minutes, not while a program start
   expect(await ready()).toMatchObject({ reason: "RollingOut" });
   await pass(40);
   expect((await ready())?.message).toContain(
-    "its container runs and does not pass its probe: Readiness probe failed: HTTP probe failed with statuscode: 503. Look",
+    "its container is running but fails its probe: Readiness probe failed: HTTP probe failed with statuscode: 503. Check",
   );
 });
 

@@ -85,7 +85,7 @@ test("while coderd starts, Ready tells what is known of its database first", asy
   await stage.untilCondition("coder", "OperatorAccessReady", { reason: "DatabaseUnreachable" });
   await stage.touch("coder", "a look");
   await stage.eventually(async () =>
-    expect((await condition("Ready"))?.message).toMatch(/^The database host does not answer.* 0 of 1 pods/s),
+    expect((await condition("Ready"))?.message).toMatch(/^The database host does not respond.* 0 of 1 pods/s),
   );
 });
 
@@ -110,5 +110,5 @@ test.each([
   await stage.putSecret("oidc", { secret: "right-one" });
   await stage.eventually(async () => expect(await stage.exists(Pod, POD)).toBe(false));
   const events = (await stage.events("coder")).map(({ reason, message }) => `${reason} ${message}`);
-  expect(events).toContainEqual(expect.stringMatching(/^PodReplaced Pod ".*" is replaced: it fails/));
+  expect(events).toContainEqual(expect.stringMatching(/^PodReplaced Replaced failing pod ".*" because/));
 });

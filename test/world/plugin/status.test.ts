@@ -34,7 +34,7 @@ describe("status of one control plane", () => {
   test("is plain ASCII of any width in a pipe", async () => {
     const { out } = await kubectlCoder(me, "status", "coder");
     expect(out).toMatch(/^[\n -~]+$/);
-    expect(out).toContain("give the pull secret that its registry asks for.");
+    expect(out).toContain("add the pull secret that its registry requires.");
   });
 
   test("that does not exist ends with 1 and says where it was looked for", async () => {

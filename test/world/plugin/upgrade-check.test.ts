@@ -45,20 +45,20 @@ const ask = (question: string) =>
 
 describe("upgrade check", () => {
   test("asks by annotation, shows the answer, and takes the question back", async () => {
-    const { code, out } = await checked("True", `An upgrade to "${IMAGE}" can begin.`);
+    const { code, out } = await checked("True", `An upgrade to "${IMAGE}" can start.`);
     expect({ code, out }).toEqual({
       code: 0,
-      out: `ok controlplane/coder Checked\n  An upgrade to "${IMAGE}" can begin.\n`,
+      out: `ok controlplane/coder Checked\n  An upgrade to "${IMAGE}" can start.\n`,
     });
     expect(await asked()).toBeUndefined();
   });
 
   test("ends with 3 when something is in the way", async () => {
-    expect(await checked("False", `An upgrade to "${IMAGE}" can't begin.`)).toMatchObject({ code: 3 });
+    expect(await checked("False", `An upgrade to "${IMAGE}" cannot start.`)).toMatchObject({ code: 3 });
   });
 
   test("does not take the answer to another request for its own, and gives up after a minute", async () => {
-    const message = `An upgrade to "${IMAGE}" can begin.`;
+    const message = `An upgrade to "${IMAGE}" can start.`;
     await conditionIs({ status: "True", message });
     const { code, error } = await checked("True", message, { request: "of-another" });
     expect(code).toBe(1);
@@ -81,16 +81,16 @@ describe("upgrade check", () => {
     ["puts back the question of a person", "coder:v2.24.0", "coder:v2.24.0"],
   ])("%s", async (_, before, after) => {
     await ask(before);
-    expect(await checked("True", "It can begin.")).toMatchObject({ code: 0 });
+    expect(await checked("True", "It can start.")).toMatchObject({ code: 0 });
     expect(await asked()).toBe(after);
   });
 
   test("shows the answer although the question can't be taken back", async () => {
     let writes = 0;
     const transport = limited(world.api, ({ method }) => method === "GET" || writes++ === 0);
-    const { code, out } = await checked("True", "It can begin.", { transport });
+    const { code, out } = await checked("True", "It can start.", { transport });
     expect(code).toBe(0);
-    expect(out).toContain("It can begin. The annotation coder.com/check-upgrade could not be removed");
+    expect(out).toContain("It can start. The annotation coder.com/check-upgrade could not be removed");
   });
 
   test.each(["", "coder v3"])("refuses the image %j, which is none, and asks nothing", async (image) => {

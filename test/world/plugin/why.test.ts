@@ -35,8 +35,8 @@ describe("why about an object", () => {
         "provisioner/gpu",
         "└─ ✗ provisioner/gpu DeploymentReady: Stalled",
         "   └─ ✗ pod/provisioner-gpu-7d9c-x2 Pending",
-        '        image "registry.example.com/coder:v2.24.1-gpu" can\'t be pulled: 401 Unauthorized. Correct',
-        "        the image, or give the pull secret that its registry asks for.",
+        '        image "registry.example.com/coder:v2.24.1-gpu" cannot be pulled: 401 Unauthorized. Correct',
+        "        the image, or add the pull secret that its registry requires.",
         "",
       ].join("\n"),
     );
@@ -99,7 +99,7 @@ describe("why about an object", () => {
   test("works without the right to see pods and events, with a line for each", async () => {
     const transport = limited(world.api, ({ path }) => path.includes("/coder.com/"));
     const { out } = await kubectlCoder({ ...me, transport }, "why", "provisioner/gpu");
-    expect(out).toContain("can't be pulled");
+    expect(out).toContain("cannot be pulled");
     expect(out).toContain('-- You may not list pods in namespace "coder".');
     expect(out).toContain('-- You may not list events in namespace "coder".');
   });

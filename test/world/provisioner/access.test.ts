@@ -113,7 +113,7 @@ describe("credentials", () => {
       status: "True",
       reason,
     });
-    expect(message).toContain(`"ending-session" ends on ${day}`);
+    expect(message).toContain(`"ending-session" expires on ${day}`);
     const { status } = await stage.get(CoderProvisioner, "ending");
     expect(status?.bootstrapTokenExpires).toContain(day);
   });

@@ -125,14 +125,14 @@ describe("deletion goes on, and an event names the key that stays", () => {
     coderd.faults.inject({ fault });
     await remove(name);
     expect(coderd.keys).toHaveLength(1);
-    expect(await leftBehind(name)).toEqual([expect.stringContaining("delete it by hand")]);
+    expect(await leftBehind(name)).toEqual([expect.stringContaining("delete it manually")]);
   });
 
   test("the token may see the key but not delete it", async () => {
     const { name, coderd } = await pair();
     coderd.faults.inject({ fault: { kind: "answer", status: 404 }, on: /^DELETE/ });
     await remove(name);
-    expect(await leftBehind(name)).toEqual([expect.stringContaining("may not delete it")]);
+    expect(await leftBehind(name)).toEqual([expect.stringContaining("not permitted to delete the key")]);
   });
 });
 
@@ -142,7 +142,7 @@ test("deletion names a key that the token's user may not see", async () => {
   coderd.faults.inject({ fault, on: /^GET .*organizations\/.*provisionerkeys$/ });
   await remove(name);
   expect(coderd.keys).toHaveLength(1);
-  expect(await leftBehind(name)).toEqual([expect.stringContaining("may not read provisioner keys")]);
+  expect(await leftBehind(name)).toEqual([expect.stringContaining("not permitted to read provisioner keys")]);
 });
 
 describe("deletion waits", () => {
@@ -185,7 +185,7 @@ describe("deletion waits", () => {
     await stage.timePasses(20_000);
     await stage.untilGone(CoderProvisioner, name);
     expect(coderd.keys).toHaveLength(1);
-    expect(await leftBehind(name)).toEqual([expect.stringContaining("delete it by hand")]);
+    expect(await leftBehind(name)).toEqual([expect.stringContaining("delete it manually")]);
   });
 
   test("and the event comes although rotations have used up the events of the object", async () => {
@@ -221,9 +221,9 @@ describe("deletion waits", () => {
     await stage.timePasses(120_000);
     await stage.untilGone(CoderProvisioner, name);
     expect(coderd.count(/^GET .*provisionerkeys$/)).toBe(asked + 1);
-    const message = expect.stringContaining(`Provisioner keys "old-2", "${name}" stay at coderd`);
+    const message = expect.stringContaining(`Provisioner keys "old-2", "${name}" remain in coderd`);
     expect(await leftBehind(name)).toEqual([message]);
-    expect(stage.operator.log.filter(({ msg }) => msg === "provisioner key was left behind")).toMatchObject(
+    expect(stage.operator.log.filter(({ msg }) => msg === "failed to delete provisioner key")).toMatchObject(
       expect.arrayContaining([
         expect.objectContaining({ key: "old-2" }),
         expect.objectContaining({ key: name }),

@@ -87,7 +87,7 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     await stage.timePasses(TWO_MINUTES);
     expect((await stage.untilSettled("asked")).provisionerKeyID).toBe(before.provisionerKeyID);
     const rotated = (await stage.events("asked")).filter(({ reason }) => reason === "KeyRotated");
-    expect(rotated.map(({ message }) => message).join()).toContain("somebody asked for another");
+    expect(rotated.map(({ message }) => message).join()).toContain("a new key was requested");
   });
 
   test("requests while a rotation is under way, all by one more after it", async () => {

@@ -40,7 +40,7 @@ test("a retired key whose control plane and token are gone is named once and giv
   expect((await stage.untilSettled("orphaned")).retiredKeys).toBeUndefined();
   await stage.timePasses(5 * 60_000);
   const events = (await stage.events("orphaned")).filter(({ reason }) => reason === "KeyLeftBehind");
-  const message = expect.stringContaining(`Provisioner key "${before.provisionerKeyName}" stays at coderd`);
+  const message = expect.stringContaining(`Provisioner key "${before.provisionerKeyName}" remains in coderd`);
   expect(events).toMatchObject([{ message }]);
 });
 
@@ -52,7 +52,7 @@ test("a retired key stays on record while the token's user may not read keys", a
   const end = coderd.faults.inject({ fault, on: /^GET .*organizations\/.*provisionerkeys$/ });
   await stage.rollOut("demoted");
   const { message } = await stage.untilCondition("demoted", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
-  expect(message).toContain("may not read provisioner keys");
+  expect(message).toContain("not permitted to read provisioner keys");
   expect((await stage.status("demoted")).retiredKeys).toMatchObject([{ id: before.provisionerKeyID }]);
   end();
   await stage.timePasses(5 * 60_000);

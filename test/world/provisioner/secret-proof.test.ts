@@ -44,7 +44,7 @@ describe("a Secret whose content is not the key", () => {
     expect(coderd.acceptedKey((await stage.keyIn(SECRET)) ?? "")?.id).toBe(after.provisionerKeyID);
     expect(coderd.keys.map(({ id }) => id)).not.toContain(before.provisionerKeyID);
     const events = (await stage.events("linux")).map(({ reason, message }) => `${reason}: ${message}`);
-    expect(events.join("\n")).toMatch(/^KeyRotated: .*: its Secret held something else\./m);
+    expect(events.join("\n")).toMatch(/^KeyRotated: .*: its Secret contained a different value\./m);
   });
 
   test("replaces no pod before it is healed", async () => {
@@ -104,7 +104,7 @@ describe("the content of a Secret is verified", () => {
     const body = { message: "Route not found." };
     coderd.faults.inject({ on: PROOF, fault: { kind: "answer", status: 404, body } });
     await stage.restart();
-    const unverifiable = /does not say whether the Secret holds it/;
+    const unverifiable = /cannot confirm that the Secret contains it/;
     await stage.eventually(async () => {
       const { message } = await stage.untilCondition("linux", "ProvisionerKeyReady", { status: "True" });
       expect(message).toMatch(unverifiable);

@@ -28,7 +28,7 @@ describe("a key that coderd accepts and does not list", () => {
       status: "False",
       reason: "Forbidden",
     });
-    expect(message).toContain('coderd accepts key "pool" and does not list it');
+    expect(message).toContain('coderd accepts key "pool", but does not list it');
     await world.clock.advance(HOUR);
     expect(coderd.everyKey).toHaveLength(1);
   });

@@ -102,7 +102,7 @@ describe("the control plane says why builds wait", () => {
     coderd.jobs.submit({ organization, tags: { env: "prod" } });
     const { message } = (await untilServed({ status: "False", reason: "NoMatchingProvisioner" })) ?? {};
     expect(message).toMatch(
-      /^1 build waits since .* for a daemon with the tags env=prod: no provisioner offers them; the nearest, "pool", lacks env=prod\.$/,
+      /^1 build has been waiting since .* for a daemon with the tags env=prod: no provisioner has all of them; the closest match, "pool", lacks env=prod\.$/,
     );
     expect((await stage.events("coder")).map(({ reason, type }) => [reason, type])).toContainEqual([
       "NoMatchingProvisioner",
@@ -131,7 +131,7 @@ describe("the control plane says why builds wait", () => {
     for (let count = 0; count < 1_000; count++) coderd.jobs.submit({ organization, tags: { env: "test" } });
     const { message } = (await untilServed({ status: "False" })) ?? {};
     expect(message).toMatch(
-      /coderd lists only the newest 1000 unfinished builds of an organization; older ones may wait\.$/,
+      /coderd lists only the newest 1000 unfinished builds of an organization; older builds may be waiting\.$/,
     );
   });
 
@@ -140,7 +140,7 @@ describe("the control plane says why builds wait", () => {
     await untilServed({ status: "True" });
     const end = coderd.faults.inject({ on: LOOKS, fault: { kind: "cut" } });
     const { message } = (await untilServed({ status: "Unknown", reason: "QueueUnknown" })) ?? {};
-    expect(message).toContain("the connection was cut");
+    expect(message).toContain("the connection was interrupted");
     end();
     await untilServed({ status: "True" });
   });

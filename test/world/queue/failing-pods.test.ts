@@ -55,10 +55,10 @@ test("builds wait for a pool that crashes, and run on its dead daemon, at every 
   await stage.pods.count("pool");
   const first = await untilServed({ status: "False", reason: "PodsNotReady" }, 30 * SECOND);
   expect(first).toMatch(
-    /^2 builds wait, the first since .*: pods of provisioner "pool" fail\. Pod ".*": container "provisioner" crashes with exit code 3: error: no terraform found\. See: kubectl/,
+    /^2 builds are waiting, the first since .*: pods of provisioner "pool" fail\. Pod ".*": container "provisioner" crashes with exit code 3: error: no terraform found\. See: kubectl/,
   );
   expect(first).toMatch(
-    /1 build runs since .* on a daemon of provisioner "pool" that has ended \(.*\): its pod fails\./,
+    /1 build has been running since .* on a daemon of provisioner "pool" that has ended \(.*\): its pod fails\./,
   );
   const reasons = new Set<string | undefined>();
   for (const pauseS of [0, 10, 20, 40, 80]) {
@@ -84,7 +84,7 @@ test("a build that runs on a daemon whose pod is gone is reported, although code
   await stage.pods.start("pool");
   const message = await untilServed({ status: "False", reason: "DaemonsLost" }, 30 * SECOND);
   expect(message).toMatch(
-    /^1 build runs since .* its pod is gone; coderd ends such a build after 5 minutes\.$/,
+    /^1 build has been running since .* its pod is gone; coderd ends the build after 5 minutes\.$/,
   );
   const [job] = coderd.jobs.of(organization).filter(({ status }) => status === "running");
   if (job) coderd.jobs.finish(job, "failed");
@@ -102,7 +102,7 @@ test("a build that was lost by one restart of a daemon that is well again is rep
   await pass(90 * SECOND);
   const message = await untilServed({ status: "False", reason: "DaemonsLost" }, 30 * SECOND);
   expect(message).toMatch(
-    /^1 build runs since .* its container was restarted; coderd ends such a build after 5 minutes\.$/,
+    /^1 build has been running since .* its container restarted; coderd ends the build after 5 minutes\.$/,
   );
   const [lost] = coderd.jobs.of(organization).filter(({ status }) => status === "running");
   if (lost) coderd.jobs.finish(lost, "failed");

@@ -163,7 +163,9 @@ describe("a pool that follows the queue", () => {
       expect(active).toMatchObject({ status: "False", reason: "QueueUnknown" });
     });
     const scaled = (await stage.events("pool")).filter(({ reason }) => reason === "Scaled").at(-1);
-    expect(scaled?.message).toMatch(/^From 3 to 2\. Wants 2 daemons, the maximum: coderd can't be asked/);
+    expect(scaled?.message).toMatch(
+      /^Scaled from 3 to 2\. Needs 2 daemons, the maximum: coderd's build queue/,
+    );
   });
 
   test("does not move while coderd does not answer, and has the fallback after ten minutes", async () => {
@@ -282,7 +284,7 @@ describe("the marks of busy pods", () => {
   test("that are refused keep a pool from shrinking, not from growing", async () => {
     await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 30 });
     const warningsOf = () =>
-      stage.operator.log.filter(({ msg }) => msg === "pods could not be marked").length;
+      stage.operator.log.filter(({ msg }) => msg === "failed to mark pods of busy daemons").length;
     const patches = () =>
       stage.operator.transport.requests.filter(
         ({ method, path }) => method === "PATCH" && path.includes("/pods/"),
@@ -348,7 +350,7 @@ describe("a pool that rests at zero", () => {
   test("says once in the log why coderd does not list workspaces", async () => {
     await pool("pool", LIMITS, { tags });
     const problems = () =>
-      stage.operator.log.filter(({ msg }) => `${msg}`.startsWith("workspaces could not be listed"));
+      stage.operator.log.filter(({ msg }) => `${msg}`.startsWith("failed to list workspaces"));
     expect(problems()).toEqual([]);
     const heal = coderd.faults.inject({ on: WORKSPACES, fault: { kind: "answer", status: 500 } });
     await within(20 * MINUTE, async () => expect(coderd.count(WORKSPACES)).toBeGreaterThan(3));

@@ -27,7 +27,7 @@ test("a control plane goes though the Secret with its database's URL can never b
   });
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
-  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
+  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("failed to revoke operator token");
 });
 
 test("a control plane that never had a token leaves none behind, also where its database is out of reach", async () => {
@@ -40,7 +40,7 @@ test("a control plane that never had a token leaves none behind, also where its 
   await stage.untilCondition("coder", "OperatorAccessReady", { reason: "DatabaseUnreachable" });
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
-  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("operator token was left behind");
+  expect(stage.operator.log.map(({ msg }) => msg)).not.toContain("failed to revoke operator token");
   expect(stage.counters.tokensLeftBehind).toBe(0);
 });
 
@@ -55,12 +55,12 @@ test("a token that coderd or its database can't be asked to end is logged and co
   await stage.change("coder", { extraEnv: [urlVariable(nowhere)] });
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
-  expect(stage.operator.log.map(({ msg }) => msg)).toContain("operator token was left behind");
+  expect(stage.operator.log.map(({ msg }) => msg)).toContain("failed to revoke operator token");
   expect(stage.counters.tokensLeftBehind).toBe(1);
   const [left, ...others] = await tokenEvents(stage);
   expect(others).toEqual([]);
   expect(left).toMatchObject({ type: "Warning", reason: "TokenNotRevoked" });
-  expect(left?.message).toContain('delete the tokens of user "coder-k8s-operator" at coderd');
+  expect(left?.message).toContain('delete the tokens of user "coder-k8s-operator" in coderd');
 });
 
 test("one event says that the token of a deleted control plane is revoked, and what stays on purpose", async () => {
@@ -70,7 +70,7 @@ test("one event says that the token of a deleted control plane is revoked, and w
   await stage.untilReady("coder");
   await stage.delete(CoderControlPlane, "coder");
   await stage.untilGone(CoderControlPlane, "coder");
-  const message = `Revoked the operator's token. Its user "coder-k8s-operator" stays at coderd and can't log in.`;
+  const message = `Revoked the operator's token. The user "coder-k8s-operator" remains in coderd and cannot log in.`;
   expect(await tokenEvents(stage)).toMatchObject([{ type: "Normal", reason: "TokenRevoked", message }]);
 });
 

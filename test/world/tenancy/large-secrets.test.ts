@@ -16,6 +16,6 @@ test("authorities of more than 1 MiB are not read further, and the condition nam
   await stage.putSecret("tls", { "tls.crt": "x", "tls.key": "x" });
   await stage.serve("coder", { tls: { secretNames: ["tls"] }, certs: { secrets } });
   const { message } = await stage.untilCondition("coder", "EntitlementsKnown", { status: "False" });
-  expect(message).toContain('With key "ca.crt" of Secret "ca-2" the CA certificates are larger than 1 MiB');
-  expect(message).toContain("remove those that nobody needs");
+  expect(message).toContain('Key "ca.crt" of Secret "ca-2" exceeds the limit of 1 MiB');
+  expect(message).toContain("remove certificates that are not needed");
 });

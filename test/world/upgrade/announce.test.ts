@@ -65,8 +65,8 @@ describe("an upgrade that is announced", () => {
     await untilAsBefore(stage);
     expect([stage.coderd.count(APPEARANCE), stage.coderd.count(PREBUILDS)]).toEqual([2, 2]);
     expect((await eventsOf(stage, "UpgradeAnnounced")).toSorted()).toEqual([
-      `People see the banner "${BANNER}" during the upgrade.`,
       "Prebuilds are paused during the upgrade.",
+      `The banner "${BANNER}" is shown during the upgrade.`,
     ]);
     expect(await eventsOf(stage, "AnnouncementEnded")).toHaveLength(2);
     expect(await eventsOf(stage, "AnnouncementFailed")).toEqual([]);
@@ -175,7 +175,7 @@ describe("an upgrade goes on unannounced and says so", () => {
   async function expectUnannounced(stage: UpgradeStage, why: string): Promise<void> {
     await stage.untilStage("Migrating");
     const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "Migrating" });
-    expect(message).toContain(`No banner announces the upgrade. ${why}`);
+    expect(message).toContain(`The upgrade banner is not shown. ${why}`);
     expect(message).toContain(`Prebuilds are not paused for the upgrade. ${why}`);
     await stage.untilStage("Completed");
     const { message: last } = await stage.untilCondition("coder", "Upgrading", { reason: "Completed" });
@@ -188,7 +188,7 @@ describe("an upgrade goes on unannounced and says so", () => {
     await using stage = await open();
     stage.coderd.licenses = [];
     await stage.change("coder", { image: NEW });
-    await expectUnannounced(stage, "The license does not include it.");
+    await expectUnannounced(stage, "The license does not include the feature.");
     expect(stage.coderd.appearance).toEqual(OF_PEOPLE);
   });
 
@@ -208,7 +208,7 @@ describe("an upgrade goes on unannounced and says so", () => {
     await stage.untilStage("Migrating");
     expect(stage.coderd.arePrebuildsPaused).toBe(true);
     const [event] = await eventsOf(stage, "AnnouncementFailed");
-    expect(event).toContain("No banner announces the upgrade. PUT /api/v2/appearance");
+    expect(event).toContain("The upgrade banner is not shown. PUT /api/v2/appearance");
     works();
     await stage.untilStage("Completed");
     await untilAsBefore(stage);
@@ -223,7 +223,7 @@ describe("what is announced is put back later", () => {
     const works = stage.coderd.faults.inject({ fault: { kind: "answer", status: 500 }, on: APPEARANCE });
     await stage.untilStage("Completed");
     const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "Completed" });
-    expect(message).toContain("The banner of the upgrade is not removed yet. PUT /api/v2/appearance");
+    expect(message).toContain("The upgrade banner is not removed yet. PUT /api/v2/appearance");
     expect(await eventsOf(stage, "AnnouncementFailed")).toHaveLength(1);
     works();
     await untilAsBefore(stage);
@@ -238,7 +238,7 @@ describe("what is announced is put back later", () => {
     const works = stage.coderd.faults.inject({ fault: { kind: "answer", status: 500 }, on: PREBUILDS });
     await stage.change("coder", { image: OLD });
     const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "AnnouncementRemains" });
-    expect(message).toContain("Prebuilds are still paused for the upgrade. PUT");
+    expect(message).toContain("Prebuilds are not resumed yet. PUT");
     works();
     await untilAsBefore(stage);
     await stage.eventually(async () => expect(await stage.condition("Upgrading")).toBeUndefined());
@@ -251,7 +251,7 @@ describe("what is announced is put back later", () => {
     stage.coderd.licenses = [];
     await stage.untilStage("Completed");
     await stage.untilCondition("coder", "Upgrading", {
-      message: expect.stringContaining("not removed yet. The license does not include it."),
+      message: expect.stringContaining("not removed yet. The license does not include the feature."),
     });
     stage.coderd.addLicense(fakeLicense({ now: stage.clock.now() }));
     await untilAsBefore(stage);

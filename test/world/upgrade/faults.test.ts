@@ -11,7 +11,7 @@ async function expectOldVersion(stage: UpgradeStage): Promise<void> {
 
 describe("the complete previous pod template comes back by itself when the new pod", () => {
   test.each([
-    ["finds its image no longer in the registry", NEW, "can't be pulled"],
+    ["finds its image no longer in the registry", NEW, "cannot be pulled"],
     ["crashes before its migration is committed", BROKEN, "crashes with exit code 1"],
   ])("%s", async (_case, image, why) => {
     await using stage = await openUpgradeStage();
@@ -125,7 +125,7 @@ describe("a pod that crashes after its migration was committed", () => {
     expect(stage.rollouts.violations).toEqual([]);
     await stage.untilCondition("coder", "Upgrading", {
       reason: "Stuck",
-      message: expect.stringContaining(`"${OLD}" of the spec is refused`),
+      message: expect.stringContaining(`spec.image "${OLD}" is refused`),
     });
   });
 
@@ -262,7 +262,7 @@ test("a database that goes away in the middle is waited for", async () => {
   await stage.eventually(
     async () => {
       const condition = await stage.condition("Upgrading");
-      expect(condition?.message).toContain("The database can't be asked.");
+      expect(condition?.message).toContain("The progress is unknown.");
     },
     { withinMs: 20 * 60_000 },
   );
@@ -404,7 +404,9 @@ describe("a foreign coderd on the same database", () => {
     await stage.untilCondition("coder", "Upgrading", {
       status: "True",
       reason: "ScalingDown",
-      message: expect.stringMatching(/not this control plane's: clone-1; stop them.*set spec\.image to/),
+      message: expect.stringMatching(
+        /do not belong to this control plane: clone-1; stop them.*set spec\.image to/,
+      ),
     });
     expect(stage.rollouts.started).not.toContain(NEW);
     stage.schema.strangers.clear();
@@ -427,7 +429,7 @@ test("without access to the database one pod migrates, and nothing goes back by 
   await stage.change("coder", { image: BROKEN });
   await stage.untilStage("Stuck");
   const condition = await stage.untilCondition("coder", "Upgrading", { reason: "Stuck" });
-  expect(condition.message).toContain("runs no SQL");
+  expect(condition.message).toContain("does not access the database");
   await stage.change("coder", { image: NEW });
   await stage.untilStage("Completed");
   expect(stage.rollouts.violations).toEqual([]);
@@ -509,7 +511,7 @@ describe("a backup by a CronJob", () => {
     await stage.change("coder", { podAnnotations: { attempt: "2" } });
     await stage.untilCondition("coder", "Upgrading", {
       reason: "BackingUp",
-      message: expect.stringContaining(`Waiting for Job "${late?.metadata.name}" of an earlier attempt.`),
+      message: expect.stringContaining(`Waiting for Job "${late?.metadata.name}" from an earlier attempt.`),
     });
     expect(await jobs()).toHaveLength(1);
     const failed = { type: "Failed", status: "True", reason: "DeadlineExceeded" };
@@ -533,7 +535,7 @@ describe("a backup by a CronJob", () => {
     const [first] = await jobs();
     await stage.untilCondition("coder", "Upgrading", {
       reason: "BackingUp",
-      message: expect.stringContaining(`Waiting for Job "${first?.metadata.name}" of an earlier attempt.`),
+      message: expect.stringContaining(`Waiting for Job "${first?.metadata.name}" from an earlier attempt.`),
     });
     expect(await jobs()).toHaveLength(1);
     const complete = { conditions: [{ type: "Complete", status: "True" }] };
@@ -585,7 +587,7 @@ describe("when somebody deletes the kept pod template", () => {
     await stage.untilStage("RolledBack");
     await expectOldVersion(stage);
     const condition = await stage.untilCondition("coder", "Upgrading", { reason: "RolledBack" });
-    expect(condition.message).toMatch(/ is gone.*crashes with exit code 1.*--previous$/);
+    expect(condition.message).toMatch(/ no longer exists.*crashes with exit code 1.*--previous$/);
   });
 });
 

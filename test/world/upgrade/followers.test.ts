@@ -77,7 +77,7 @@ test("whether an upgrade could begin is answered without one", async () => {
     await ask(`${NEW} ${request}`);
     await stage.eventually(async () =>
       expect((await stage.condition("UpgradePossible"))?.message).toMatch(
-        new RegExp(`^An upgrade from .* can begin\\..* Request "${request}"\\.$`),
+        new RegExp(`^An upgrade from .* can start\\..* Request "${request}"\\.$`),
       ),
     );
   }

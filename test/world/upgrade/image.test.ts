@@ -30,7 +30,7 @@ describe("an image that can't be pulled", () => {
     await using stage = await openUpgradeStage();
     await stage.settle();
     await stage.change("coder", { image: MISSING });
-    await refused(stage, "ImagePullFailed", `image "${MISSING}" can't be pulled`);
+    await refused(stage, "ImagePullFailed", `image "${MISSING}" cannot be pulled`);
     await stage.untilCondition("coder", "Available", { status: "True" });
     await stage.timePasses(60 * 60_000);
     await expectServed(stage);
@@ -71,7 +71,7 @@ test("the version of a digest is learned before anything stops", async () => {
   await stage.settle();
   stage.programs[DIGEST] = { schema: 330, version: "v2.23.1" };
   await stage.change("coder", { image: DIGEST });
-  await refused(stage, "DowngradeRefused", "Version v2.23.1 is older than v2.26.0");
+  await refused(stage, "DowngradeRefused", "Version v2.23.1 is older than the running version v2.26.0");
   await expectServed(stage);
   await untilNoChecks(stage);
 });
@@ -114,7 +114,7 @@ describe("when the pod that checks the image", () => {
     stage.rollouts.hasRoom = false;
     await stage.change("coder", { image: NEW });
     await stage.timePasses(10 * 60_000);
-    await refused(stage, "ImageCheckBlocked", "no node takes it");
+    await refused(stage, "ImageCheckBlocked", "it cannot be scheduled");
     await expectServed(stage);
     stage.rollouts.hasRoom = true;
     await stage.untilStage("Completed");

@@ -52,7 +52,7 @@ test("the time without service counts from the first stop when the first attempt
   expect(stage.rollouts.served).toEqual([OLD, NEW]);
   const downSeconds = (Date.parse(servedAgain) - Date.parse(downSince)) / 1_000;
   const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "Completed" });
-  expect(message).toContain(`not served for ${downSeconds} s`);
+  expect(message).toContain(`unavailable for ${downSeconds} s`);
 });
 
 test("an outage that was over before the upgrade is none of its own", async () => {
@@ -95,7 +95,7 @@ test("a coderd that does not answer for a moment does not end the wait for its b
       reason: "Draining",
       message: expect.stringContaining(what),
     });
-  await waiting("coderd to say which builds run");
+  await waiting("coderd to report the running builds");
   answerAgain();
   await waiting("1 running build");
   expect(stage.rollouts.alive()).toEqual([OLD, OLD]);

@@ -30,7 +30,7 @@ describe("when no node takes the new pod", () => {
         const condition = await stage.condition("Upgrading");
         expect(condition).toMatchObject({
           reason: "Migrating",
-          message: expect.stringContaining("no node takes it"),
+          message: expect.stringContaining("it cannot be scheduled"),
         });
       },
       { withinMs: 9 * MINUTE_MS },
@@ -69,7 +69,7 @@ test("an upgrade is completed although the operator can't reach coderd, and says
   const reachable = stage.coderd.faults.inject({ fault: { kind: "cut" } });
   await expectCompleted(stage);
   const { message } = await stage.untilCondition("coder", "Upgrading", { reason: "Completed" });
-  expect(message).toContain("its version is not confirmed");
+  expect(message).toContain("The version is not confirmed");
   const status = await stage.status("coder");
   expect(status.image).toBe(NEW);
   expect(status.version).toBeUndefined();

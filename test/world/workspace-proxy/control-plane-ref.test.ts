@@ -78,7 +78,7 @@ test("a control plane without operator access is named with its own reason", asy
     status: "False",
     reason: "OperatorAccessNotReady",
   });
-  expect(message).toContain("turned off by spec.operatorAccess.disabled");
+  expect(message).toContain("disabled by spec.operatorAccess.disabled");
 });
 
 test("a license that arrives is noticed by the control plane's status, long before the next try", async () => {
@@ -89,7 +89,7 @@ test("a license that arrives is noticed by the control plane's status, long befo
   const refused = { status: "False", reason: "NotEntitled" } as const;
   const { message } = await stage.untilCondition("waiting", "Registered", refused);
   expect(message).toMatch(
-    /^CoderControlPlane ".*" has no license, and workspace proxies need one; .*licenseSecretRef\.$/,
+    /^CoderControlPlane ".*" has no license, and workspace proxies require one; .*licenseSecretRef\.$/,
   );
   coderd.deployment.licenses = licenses;
   await stage.person.patchStatus(CoderControlPlane, stage.ref("unlicensed"), {

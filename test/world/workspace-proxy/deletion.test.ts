@@ -90,7 +90,7 @@ describe("nothing holds up a deletion; an event names what is left", () => {
     coderd.deployment.faults.inject({ fault });
     await remove(name);
     const message = await stage.untilEvent(name, "NotDeregistered");
-    expect(message).toContain(`"${name}" stays registered at ${coderd.url}; delete it there`);
+    expect(message).toContain(`"${name}" remains registered at ${coderd.url}; delete it manually`);
   });
 
   test("credentials that are gone after a restart", async () => {

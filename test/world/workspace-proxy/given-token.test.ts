@@ -75,7 +75,7 @@ test("a registered proxy that is given a token lets go of its registration, and 
   expect(status?.proxyID).toBeUndefined();
   expect(coderd.deployment.proxies).toMatchObject([{ token }]);
   expect(await stage.untilEvent("switched", "NotDeregistered")).toContain(
-    `stays registered at ${coderd.url}`,
+    `remains registered at ${coderd.url}`,
   );
 });
 

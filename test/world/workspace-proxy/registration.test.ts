@@ -34,7 +34,7 @@ test("a session token that ends within two weeks is reported, until there is ano
   const day = new Date(endsAt).toISOString().slice(0, 10);
   const reason = "TokenExpiresSoon";
   const { message } = await stage.untilCondition("ending", "CredentialsReady", { status: "True", reason });
-  expect(message).toContain(`"ending-session" ends on ${day}`);
+  expect(message).toContain(`"ending-session" expires on ${day}`);
   expect(await stage.untilEvent("ending", reason)).toBe(message);
   expect((await stage.untilRegistered("ending")).bootstrapTokenExpires).toContain(day);
   await stage.change("ending", bootstrap(coderd));

@@ -49,10 +49,10 @@ export async function reportHealth(
 ): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled")
     return {
-      ...unknown("Disabled", "Operator access is off, so coderd is not asked for its health."),
+      ...unknown("Disabled", "The health of coderd is unknown because operator access is disabled."),
       status: recorded([]),
     };
-  if (!token) return unknown("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  if (!token) return unknown("Pending", "Waiting for a ready coderd pod and operator access.");
   const { memory, clock } = environment;
   if (outage) {
     const condition = { ...withoutDatabase(outage), reason: "DatabaseFailing" };

@@ -14,7 +14,7 @@ test("a coderd without findings is healthy", () => {
 test("warnings are named and leave it healthy", () => {
   const { status, reason, message } = verdict([slow], false);
   expect([status, reason]).toEqual(["True", "ChecksWarn"]);
-  expect(message).toContain("warning EDB02: the database answers slowly");
+  expect(message).toContain("warning EDB02: the database responds slowly");
 });
 
 test("an error makes it unhealthy, with the part as reason, and comes before warnings", () => {
@@ -29,9 +29,9 @@ test("the order in which findings are reported makes no difference", () => {
 });
 
 test("a code that nobody knows is named with its part", () => {
-  expect(verdict([odd], false).message).toContain("error EUNKNOWN: a fault of relays (DERP)");
+  expect(verdict([odd], false).message).toContain("error EUNKNOWN: a problem with relays (DERP)");
   const later = { ...odd, code: "EDERP99" };
-  expect(verdict([later], false).message).toContain("error EDERP99: a fault of relays (DERP)");
+  expect(verdict([later], false).message).toContain("error EDERP99: a problem with relays (DERP)");
 });
 
 describe("no connected daemon", () => {

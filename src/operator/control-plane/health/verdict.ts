@@ -8,29 +8,33 @@ const meanings: Readonly<Record<string, string>> = {
   EACS01: "no access URL is set; set CODER_ACCESS_URL",
   EACS02: "the access URL is not valid; correct CODER_ACCESS_URL",
   EACS03:
-    "coderd can't reach its own access URL; check its DNS name, its certificate and the way there from the pods",
-  EACS04: "something else than coderd answers at the access URL; check CODER_ACCESS_URL and what it leads to",
-  EDB01: "coderd can't reach its database; check the database and CODER_PG_CONNECTION_URL",
-  EDB02: "the database answers slowly; check its load and the network to it",
+    "coderd cannot reach its own access URL; check DNS, the certificate and the network path from the pods",
+  EACS04:
+    "the server at the access URL is not coderd; check CODER_ACCESS_URL and the server that it points to",
+  EDB01: "coderd cannot reach its database; check the database and CODER_PG_CONNECTION_URL",
+  EDB02: "the database responds slowly; check its load and the network",
   EDERP01:
-    "a relay is reached only by WebSocket, which is slower; let the proxy before it pass the upgrade to DERP",
-  EDERP02: "one node of a relay region is down; check it",
+    "a relay is reachable only over WebSocket, which is slower; allow the upgrade to DERP in the proxy in front of it",
+  EDERP02: "a node of a relay region is down; check the node",
   EDERP03:
-    "there is no relay, so workspaces are reached only where a direct connection is possible; turn on CODER_DERP_SERVER_ENABLE or name relays with CODER_DERP_CONFIG_URL",
+    "there are no relays, so workspaces are reachable only over direct connections; set CODER_DERP_SERVER_ENABLE, or configure relays with CODER_DERP_CONFIG_URL",
   EIF01:
     "a network interface has a small MTU, so connections to workspaces may be slow; check the network of the nodes",
-  EPD01: "no provisioner daemon is connected, so nothing is built; check the CoderProvisioners",
-  EPD02: "provisioner daemons run another version than coderd; upgrade them",
-  EPD03: "provisioner daemons speak an outdated protocol; upgrade them",
+  EPD01: "no provisioner daemon is connected, so builds do not start; check the CoderProvisioners",
+  EPD02: "provisioner daemons run a different version than coderd; upgrade them",
+  EPD03: "provisioner daemons use an outdated protocol; upgrade them",
   ESTUN01:
-    "no STUN server can be reached, so connections to workspaces go through relays; check CODER_DERP_SERVER_STUN_ADDRESSES",
-  ESTUN02: "the network maps ports anew for each destination, so connections to workspaces go through relays",
-  EWP01: "coderd can't update the health of its workspace proxies; check its log",
-  EWP02: "coderd can't list its workspace proxies; check its log",
+    "no STUN server is reachable, so connections to workspaces use relays; check CODER_DERP_SERVER_STUN_ADDRESSES",
+  ESTUN02:
+    "the network uses a different port mapping for each destination (hard NAT), so connections to workspaces use relays",
+  EWP01: "coderd cannot update the health of its workspace proxies; check its log",
+  EWP02: "coderd cannot list its workspace proxies; check its log",
   EWP04: "a workspace proxy is unhealthy; check the CoderWorkspaceProxies",
-  EWS01: "no WebSocket can be opened at the access URL; let the proxy before coderd pass WebSockets",
-  EWS02: "WebSockets at the access URL pass no messages; check the proxy before coderd",
-  EWS03: "WebSockets at the access URL pass wrong messages; check the proxy before coderd",
+  EWS01: "WebSocket connections to the access URL fail; allow WebSockets in the proxy in front of coderd",
+  EWS02:
+    "WebSocket connections to the access URL do not transfer messages; check the proxy in front of coderd",
+  EWS03:
+    "WebSocket connections to the access URL transfer wrong messages; check the proxy in front of coderd",
 };
 
 /** Where a finding without a known code was made, and the reason that it gives the condition. */
@@ -39,7 +43,7 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
   database: { about: "the database", reason: "DatabaseFailing" },
   derp: { about: "relays (DERP)", reason: "RelaysFailing" },
   provisioner_daemons: { about: "provisioner daemons", reason: "ProvisionerDaemonsFailing" },
-  websocket: { about: "connections by WebSocket", reason: "WebSocketsFailing" },
+  websocket: { about: "WebSocket connections", reason: "WebSocketsFailing" },
   workspace_proxy: { about: "workspace proxies", reason: "WorkspaceProxiesFailing" },
 };
 
@@ -51,11 +55,15 @@ export function verdict(findings: readonly HealthFinding[], mayRest: boolean): C
   const counted = findings.filter(({ code }) => !mayRest || code !== NO_DAEMONS).toSorted(byGravity);
   const [gravest] = counted;
   const rest = mayRest
-    ? " Every pool may rest at zero, so EPD01 (no daemon is connected) does not count."
+    ? " EPD01 (no daemon is connected) is ignored because all pools can scale to zero."
     : "";
   if (!gravest)
-    return { status: "True", reason: "ChecksPass", message: `coderd's own checks find no fault.${rest}` };
-  const message = `coderd's own checks report ${counted.map(words).join("; ")}. See the page /health of coderd.${rest}`;
+    return {
+      status: "True",
+      reason: "ChecksPass",
+      message: `The health checks of coderd found no problems.${rest}`,
+    };
+  const message = `The health checks of coderd found ${counted.map(words).join("; ")}. See /health in the Coder dashboard.${rest}`;
   return gravest.isError
     ? { status: "False", reason: sections[gravest.section].reason, message }
     : { status: "True", reason: "ChecksWarn", message };
@@ -63,7 +71,7 @@ export function verdict(findings: readonly HealthFinding[], mayRest: boolean): C
 
 function words({ code, section, isError }: HealthFinding): string {
   const kind = isError ? "error" : "warning";
-  return `${kind} ${code}: ${meanings[code] ?? `a fault of ${sections[section].about}; check coderd's log`}`;
+  return `${kind} ${code}: ${meanings[code] ?? `a problem with ${sections[section].about}; check coderd's log`}`;
 }
 
 const order = Object.keys(sections);

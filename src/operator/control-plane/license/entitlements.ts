@@ -31,7 +31,7 @@ export async function publishEntitlements(
   { token, uploaded = false }: { token: string | undefined; uploaded: boolean | undefined },
 ): Promise<ControlPlaneResult<LicenseFacts>> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") return disabled;
-  if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  if (!token) return blocked("Pending", "Waiting for a ready coderd pod and operator access.");
   const { entitlements: backoff } = environment.memory;
   const url = clusterURL(snapshot.controlPlane, environment.ports.clusterDomain);
   const attempt = { inputs: url, now: snapshot.now };
@@ -96,7 +96,7 @@ const unknownEntitlements: Partial<ControlPlaneStatus> = {
 /** What was known stays true for nobody knows how long, so it is not repeated. */
 const disabled = blocked<ControlPlaneStatus>(
   "Disabled",
-  "Operator access is turned off by spec.operatorAccess.disabled, so coderd is not asked for its entitlements.",
+  "The entitlements are unknown because spec.operatorAccess.disabled is set.",
   { status: { ...unknownEntitlements, entitlementsLastChecked: undefined } },
 );
 

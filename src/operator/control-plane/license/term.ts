@@ -28,10 +28,9 @@ export async function reportLicenseTerm(
   { token, facts }: TermInputs,
 ): Promise<ControlPlaneResult> {
   if (snapshot.controlPlane.operatorAccess.kind === "disabled")
-    return notKnown("Disabled", "Operator access is off, so coderd is not asked for its licenses.");
+    return notKnown("Disabled", "The licenses are unknown because operator access is disabled.");
   const before = findCondition(snapshot.object.status?.conditions, conditionTypes.licenseTerm);
-  if (!token && !before)
-    return notKnown("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  if (!token && !before) return notKnown("Pending", "Waiting for a ready coderd pod and operator access.");
   if (!facts) return {};
   const { entitlements, licenses } = facts;
   if (!entitlements.ok) return unanswered(entitlements.failure);

@@ -88,15 +88,16 @@ export async function ensureLicense(
   if (!ref) return unknown("NotConfigured", "spec.licenseSecretRef is not set.");
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") {
     // Whether somebody has uploaded it the operator can't know.
-    const message = "Operator access is off; upload the license yourself or remove spec.licenseSecretRef.";
+    const message =
+      "Operator access is disabled; upload the license manually or remove spec.licenseSecretRef.";
     return unknown("Disabled", message);
   }
   const jwt = secretText(snapshot.sources, ref);
   if (!jwt) {
-    const message = `Secret "${ref.name}" does not exist or has nothing under key "${ref.key}"; put the license there.`;
+    const message = `Secret "${ref.name}" does not exist or has no key "${ref.key}"; add the license.`;
     return blocked("SecretMissing", message);
   }
-  if (!token) return blocked("Pending", "Waiting for a ready pod of coderd and for operator access.");
+  if (!token) return blocked("Pending", "Waiting for a ready coderd pod and operator access.");
   const hash = createHash("sha256").update(jwt).digest("hex");
   const upload = { snapshot, environment, secretName: ref.name, jwt, hash, token };
   const { licenseLastAppliedHash: appliedHash } = snapshot.object.status ?? {};
@@ -135,7 +136,7 @@ async function act(
   delete environment.memory.listedLicenses;
   // A status that is held back would not say that it was uploaded, and the next run would do it again.
   environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
-  const license = `the license from Secret "${secretName}".`;
+  const license = `the license in Secret "${secretName}".`;
   const message = added.ok ? `Uploaded ${license}` : `coderd already has ${license}`;
   // The first report of all says it in one event with everything else that was made.
   if (findCondition(snapshot.object.status?.conditions, conditionTypes.license))
@@ -155,7 +156,7 @@ function report(settled: Outcome, upload: Upload): ControlPlaneResult<boolean> {
 }
 
 function applied({ secretName }: Upload, uploaded: boolean): ControlPlaneResult<boolean> {
-  const message = `coderd has the license from Secret "${secretName}".`;
+  const message = `coderd has the license in Secret "${secretName}".`;
   return { condition: { status: "True", reason: "Applied", message }, value: uploaded };
 }
 
@@ -182,5 +183,5 @@ const reasons = {
 
 function messageFor(failure: CoderFailure, { secretName }: Upload): string {
   if (failure.kind !== "invalid") return withAdvice(failure);
-  return `coderd rejects the license in Secret "${secretName}"; put one there that is for this deployment. ${failure.message}`;
+  return `coderd rejects the license in Secret "${secretName}"; replace it with a license for this deployment. ${failure.message}`;
 }

@@ -56,22 +56,22 @@ test.each([
 describe("the message", () => {
   test("gives dates, which do not change from day to day", () => {
     expect(judge(licensed, license(20, { graceEnds: 34 })).message).toBe(
-      "The license ends on 2026-01-21, and its grace on 2026-02-04; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
+      "The license expires on 2026-01-21, and its grace period ends on 2026-02-04; upload a new license, or store it in the Secret of spec.licenseSecretRef.",
     );
   });
 
   test("names the same day once, where there is no grace", () => {
     expect(judge(licensed, license(20)).message).toBe(
-      "The license ends on 2026-01-21, without a grace period; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
+      "The license expires on 2026-01-21, without a grace period; upload a new license, or store it in the Secret of spec.licenseSecretRef.",
     );
     expect(judge(unlicensed, license(-20)).message).toBe(
-      "The license ended on 2025-12-12, so licensed features are off; upload a new license, or put it into the Secret that spec.licenseSecretRef names.",
+      "The license expired on 2025-12-12; licensed features are disabled. To enable them, upload a new license, or store it in the Secret of spec.licenseSecretRef.",
     );
   });
 
   test("says both when there are too many users and the term is about to end or has ended", () => {
-    expect(judge(crowded, license(20)).message).toMatch(/11 users .+ 10 seats.+ ends on 2026-01-21/);
-    expect(judge(crowded, license(-1, { graceEnds: 5 })).message).toMatch(/ended on 2025-12-31.+11 users/);
+    expect(judge(crowded, license(20)).message).toMatch(/11 users .+ 10 seats.+ expires on 2026-01-21/);
+    expect(judge(crowded, license(-1, { graceEnds: 5 })).message).toMatch(/expired on 2025-12-31.+11 users/);
   });
 
   test("quotes coderd on a license that it does not accept, without what looks like a secret", () => {

@@ -12,7 +12,7 @@ const TRIAL_SOON_MS = 7 * DAY_MS;
 /** The license is good, and needs a successor. */
 export const EXPIRES_SOON = "ExpiresSoon";
 
-const RENEW = "upload a new license, or put it into the Secret that spec.licenseSecretRef names";
+const RENEW = "upload a new license, or store it in the Secret of spec.licenseSecretRef";
 
 /** What there is to judge of the licenses of a deployment. */
 export interface Licensing {
@@ -36,18 +36,18 @@ export function licensingOf(
 export function judgeLicense(licensing: Licensing): ConditionState {
   const { entitlements, hasLicenses, term } = licensing;
   if (!hasLicenses)
-    return state("Unknown", "NoLicense", "coderd has no license; features that need one are off.");
+    return state("Unknown", "NoLicense", "coderd has no license; licensed features are disabled.");
   if (term?.state === "over")
     return state(
       "False",
       "Expired",
-      `The license ended on ${day(term.expires)}${hasGrace(term) ? ` and its grace on ${day(term.graceEnds)}` : ""}, so licensed features are off; ${RENEW}.`,
+      `The license expired on ${day(term.expires)}${hasGrace(term) ? `, and its grace period ended on ${day(term.graceEnds)}` : ""}; licensed features are disabled. To enable them, ${RENEW}.`,
     );
   if (term?.state === "notStarted")
     return state(
       "False",
       "NotStarted",
-      `The license counts from ${day(term.starts)} on; until then licensed features are off.`,
+      `The license is not valid before ${day(term.starts)}; until then, licensed features are disabled.`,
     );
   if (!entitlements.hasLicense) return state("False", "NotAccepted", notAccepted(entitlements));
   return whileLicensed(licensing, term);
@@ -55,28 +55,30 @@ export function judgeLicense(licensing: Licensing): ConditionState {
 
 function whileLicensed({ entitlements, now }: Licensing, term: MergedTerm | undefined): ConditionState {
   const { used = 0, allowed = Number.POSITIVE_INFINITY } = entitlements.seats;
-  const seats = `${used} users are active, but the license has ${allowed} seats; suspend users or get a larger license.`;
+  const seats = `${used} users are active, but the license includes ${allowed} seats; suspend users or get a license with more seats.`;
   const isOver = used > allowed;
   if (term?.state === "inGrace")
     return state(
       "False",
       "InGrace",
-      `The license ended on ${day(term.expires)}; licensed features work until ${day(term.graceEnds)}. Until then, ${RENEW}.${isOver ? ` ${seats}` : ""}`,
+      `The license expired on ${day(term.expires)}; licensed features work until ${day(term.graceEnds)}. Until then, ${RENEW}.${isOver ? ` ${seats}` : ""}`,
     );
   const isSoon = term !== undefined && term.expires - now < (entitlements.trial ? TRIAL_SOON_MS : SOON_MS);
-  const end = term && `The license ends on ${day(term.expires)}`;
+  const end = term && `The license expires on ${day(term.expires)}`;
   if (isOver) return state("False", "OverSeats", isSoon ? `${seats} ${end}.` : seats);
   if (isSoon) {
-    const grace = hasGrace(term) ? `and its grace on ${day(term.graceEnds)}` : "without a grace period";
+    const grace = hasGrace(term)
+      ? `and its grace period ends on ${day(term.graceEnds)}`
+      : "without a grace period";
     return state("True", EXPIRES_SOON, `${end}, ${grace}; ${RENEW}.`);
   }
-  return state("True", "Valid", end ? `${end}.` : "The license does not say when it ends.");
+  return state("True", "Valid", end ? `${end}.` : "The license has no expiration date.");
 }
 
 function notAccepted(entitlements: Entitlements): string {
   const [first] = warningsOf(entitlements);
-  const why = first === undefined ? "" : ` It says: ${redact(first)}`;
-  return `coderd has a license but does not accept it, so licensed features are off; ${RENEW}.${why}`;
+  const why = first === undefined ? "" : ` It reports: ${redact(first)}`;
+  return `coderd does not accept its license, so licensed features are disabled; ${RENEW}.${why}`;
 }
 
 function state(status: ConditionState["status"], reason: string, message: string): ConditionState {

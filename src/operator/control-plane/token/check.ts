@@ -59,7 +59,7 @@ export async function checkToken(
   const age = memory.goodToken?.hash === hash ? snapshot.now - memory.goodToken.checkedAt : CHECK_EVERY_MS;
   if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
   if (!isServing)
-    return unclear("coderd has no ready pod behind its own Service yet, so the token could not be tried.");
+    return unclear("The token could not be checked because the Service of coderd has no ready pod yet.");
   const client = coderdClient(token, run);
   const [user, organizations] = await Promise.all([
     client.currentUser(),

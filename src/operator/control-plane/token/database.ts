@@ -25,25 +25,25 @@ function usesCloudIdentity({ controlPlane: { pod }, sources }: Snapshot): boolea
 export function connectionUrl(snapshot: Snapshot): Result<string, AccessFailure> {
   const { controlPlane, sources } = snapshot;
   if (usesCloudIdentity(snapshot)) {
-    const message = `coderd logs in to its database with the cloud identity of its pod (${databaseLoginVariable}), which the operator does not have; give a token with spec.operatorAccess.tokenSecretRef.`;
+    const message = `coderd logs in to its database with the cloud identity of its pod (${databaseLoginVariable}), which the operator does not have; provide a token with spec.operatorAccess.tokenSecretRef.`;
     return failed({ kind: "cloudIdentity", message });
   }
   const found = variableValue(databaseVariable, controlPlane.pod, sources);
   if (found.kind === "value" && found.value.trim() !== "") return succeeded(found.value.trim());
   if (found.kind === "missing") {
     const { kind, name, key } = found.source;
-    const message = `${kind} "${name}" does not exist or has no key "${key}", from which ${databaseVariable} comes; create it or correct spec.extraEnv.`;
+    const message = `${kind} "${name}" does not exist or has no key "${key}", which sets ${databaseVariable}; create it or correct spec.extraEnv.`;
     return failed({ kind: kind === "Secret" ? "secretMissing" : "configMapMissing", message });
   }
   if (found.kind === "tooLong") {
-    const message = `The value of ${databaseVariable} is longer than 32 KiB; give the connection URL alone.`;
+    const message = `The value of ${databaseVariable} is longer than 32 KiB; set only the connection URL.`;
     return failed({ kind: "invalidUrl", message });
   }
   if (found.kind === "unreadable") {
-    const message = `${databaseVariable} depends on "${found.variable}", which comes from a field of the pod that the operator can't read; give it as a value or by secretKeyRef, or give a token with spec.operatorAccess.tokenSecretRef.`;
+    const message = `${databaseVariable} depends on "${found.variable}", which comes from a pod field that the operator cannot read; set it with value or secretKeyRef, or provide a token with spec.operatorAccess.tokenSecretRef.`;
     return failed({ kind: "noConnectionUrl", message });
   }
-  const message = `${databaseVariable} is not set in spec.extraEnv or spec.envFrom; set it, or give a token with spec.operatorAccess.tokenSecretRef.`;
+  const message = `${databaseVariable} is not set in spec.extraEnv or spec.envFrom; set it, or provide a token with spec.operatorAccess.tokenSecretRef.`;
   return failed({ kind: "noConnectionUrl", message });
 }
 

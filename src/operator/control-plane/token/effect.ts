@@ -125,25 +125,25 @@ async function lookAgain(
 async function confirm(token: string, state: TokenState, run: TokenRun): Step {
   const check = await checkToken(token, run);
   if (check.verdict !== "rejected") return { next: { ...state, check, database: "confirmed" } };
-  const message = `coderd refuses the token that its database has. ${check.message} Check that ${databaseVariable} names the database that coderd uses.`;
+  const message = `coderd rejects the token that its database contains. ${check.message} Check that ${databaseVariable} points to the database that coderd uses.`;
   return { failed: { kind: "tokenRejected", message } };
 }
 
 /** Why the token that the Secret had is replaced. */
 const faults: Readonly<Record<IssueReason, string>> = {
-  missing: "There was no token in the Secret",
-  unknown: "coderd's database does not have the token that was stored",
-  wrongSecret: "The stored token is not the one that coderd's database has",
-  restricted: "The stored token did not have all rights",
+  missing: "The Secret had no token",
+  unknown: "The database does not contain the stored token",
+  wrongSecret: "The stored token differs from the token in the database",
+  restricted: "The stored token had restricted permissions",
   expired: "The stored token had expired",
   expiring: "The stored token was about to expire",
-  requested: "Another token was asked for",
-  copied: "The stored token belongs to the control plane of another cluster",
+  requested: "A new token was requested",
+  copied: "The stored token belongs to a control plane in another cluster",
 };
 
 /** The first token is part of a normal start. */
 function announce(ref: SecretKey, because: string, { snapshot, environment }: TokenRun): void {
   if (!snapshot.object.status?.operatorTokenSecretRef) return;
-  const message = `${because}; a new one is in Secret "${ref.name}".`;
+  const message = `${because}; stored a new one in Secret "${ref.name}".`;
   environment.own.emit("Normal", "TokenIssued", message);
 }

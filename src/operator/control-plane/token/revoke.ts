@@ -61,9 +61,9 @@ export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFail
   // Until the status is written, it says that there is a token to revoke.
   memory.nextReport = { at: snapshot.now, awaitsReport: false };
   if (left) {
-    const message = `Removed the Secret of the operator's own token, which could not be revoked; delete the tokens of the operator's user at coderd. ${left.failure.message}`;
+    const message = `Deleted the Secret of the generated token, which could not be revoked; delete the tokens of the operator's user in coderd. ${left.failure.message}`;
     own.emit("Warning", "TokenNotRevoked", message);
-  } else own.emit("Normal", "TokenRevoked", "Revoked the operator's own token and removed its Secret.");
+  } else own.emit("Normal", "TokenRevoked", "Revoked the generated token and deleted its Secret.");
   return undefined;
 }
 

@@ -89,18 +89,18 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
 /** A coderd that serves has made its tables; what has none is another database, and worth an event. */
 function explained({ kind, message }: AccessFailure, { snapshot, environment, isServing }: TokenRun): string {
   if (kind !== "schemaMissing" || !isServing) return message;
-  const full = `${message} A pod of coderd is ready, so the connection URL names another database or schema than its pods use; correct it.`;
+  const full = `${message} A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`;
   const before = findCondition(snapshot.object.status?.conditions, conditionTypes.access);
   if (before?.message !== full) environment.own.emit("Warning", NOT_MIGRATED, full);
   return full;
 }
 
 async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> {
-  const message = "Operator access is turned off by spec.operatorAccess.disabled.";
+  const message = "Operator access is disabled by spec.operatorAccess.disabled.";
   const left = await withdrawToken(run);
   if (!left) return noAccess("Disabled", message);
   const { failure, retryInMs } = left;
-  const more = `${message} Its token could not be revoked yet. ${failure.message}`;
+  const more = `${message} The token could not be revoked yet. ${failure.message}`;
   return noAccess(accessReason(failure), more, retryInMs);
 }
 
@@ -115,11 +115,14 @@ async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Cont
 async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { controlPlane, sources } = run.snapshot;
   const recipient = { controlPlaneUID: controlPlane.identity.uid };
-  const { value: token, ...found } = tokenFrom(ref, sources, { recipient, wants: "the token of an owner" });
+  const { value: token, ...found } = tokenFrom(ref, sources, {
+    recipient,
+    wants: "a token of a user with the owner role",
+  });
   if (!token) return { ...found, status: withoutToken };
   const check = await checkToken(token, run);
   if (check.verdict === "rejected") {
-    const message = `The token in Secret "${ref.name}" does not work. ${check.message} Put the token of an owner there.`;
+    const message = `The token in Secret "${ref.name}" does not work. ${check.message} Replace it with a token of a user with the owner role.`;
     return noAccess("TokenRejected", message, DATABASE_RETRY_MS);
   }
   if (check.verdict === "good" || wasGood(token, ref, run))
@@ -153,7 +156,7 @@ function withLeftOver(
   { failure, retryInMs }: BackedOff<AccessFailure>,
 ): ControlPlaneResult<string> {
   const { condition, requeueAfterMs = retryInMs } = result;
-  const note = ` The token that the operator made earlier could not be revoked yet. ${failure.message}`;
+  const note = ` The previously generated token could not be revoked yet. ${failure.message}`;
   return {
     ...result,
     ...(condition ? { condition: { ...condition, message: condition.message + note } } : {}),

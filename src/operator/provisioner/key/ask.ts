@@ -46,12 +46,12 @@ function knownOrganization(wanted: WantedKey, applied: AppliedKey): string | und
 
 function organizationFailure(failure: CoderFailure, { organizationName }: WantedKey): CoderFailure {
   if (failure.kind !== "notFound") return failure;
-  const message = `Organization "${organizationName}" does not exist at coderd, or the token's user is not a member of it; create it or correct spec.organizationName.`;
+  const message = `Organization "${organizationName}" does not exist in coderd, or the user of the token is not a member; create it or correct spec.organizationName.`;
   return { kind: "notFound", message };
 }
 
 export function nameTaken(name: string, { organizationName }: WantedKey): CoderFailure {
-  const message = `A key named "${name}" already exists in organization "${organizationName}" and does not belong to this provisioner; choose another spec.key.name or delete that key.`;
+  const message = `A key named "${name}" already exists in organization "${organizationName}" but does not belong to this provisioner; change spec.key.name or delete the existing key.`;
   return { kind: "duplicate", message };
 }
 
@@ -110,14 +110,14 @@ async function askWhose(state: KeyState, { client, snapshot }: KeyRun) {
 }
 
 function unlisted(name: string): CoderFailure {
-  const message = `coderd accepts key "${name}" and does not list it for the token's user, who may not read provisioner keys.`;
+  const message = `coderd accepts key "${name}", but does not list it because the user of the token is not permitted to read provisioner keys.`;
   return { kind: "forbidden", why: "notPermitted", message };
 }
 
 const refusedAfterAll: CoderFailure = {
   kind: "transient",
   message:
-    "coderd refuses the provisioner key that it made for this object; check the proxies between it and the operator.",
+    "coderd rejects the provisioner key that it created for this object; check the proxies between the operator and coderd.",
 };
 
 /** Whether the Secret holds the key that this process made last. */
@@ -169,5 +169,5 @@ const hidden: CoderFailure = {
   kind: "forbidden",
   why: "notPermitted",
   message:
-    "The token's user may not read provisioner keys, so the operator cannot determine whether the key is gone; use the token of an owner.",
+    "The user of the token is not permitted to read provisioner keys, so the operator cannot determine whether the key still exists; use a token of a user with the owner role.",
 };

@@ -240,7 +240,7 @@ async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Prom
 }
 
 function failedAgain({ because }: MakePlan): CoderFailure {
-  const message = `The key that the operator created last is not as it should be (${inWords(because)}), so it does not create another; check the proxies between coderd and the operator.`;
+  const message = `The most recently created key does not match (${inWords(because)}), so the operator does not create another key; check the proxies between the operator and coderd.`;
   return { kind: "transient", message };
 }
 
@@ -250,7 +250,7 @@ function announcement({ do: how, name, because }: MakePlan, organizationName: st
   const key = `provisioner key "${name}" in organization "${organizationName}": ${inWords(because)}`;
   return {
     create: `Created ${key}.`,
-    rotate: `Created ${key}. The old key is deleted when the daemons with the new one are connected and the old pods are gone.`,
-    replace: `Deleted and created again ${key}. Its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced.`,
+    rotate: `Created ${key}. The old key is deleted after the daemons with the new key are connected and the old pods are gone.`,
+    replace: `Recreated ${key}. Its name is fixed by spec.key.name, so daemons reconnect when their pods are replaced.`,
   }[how];
 }

@@ -51,17 +51,17 @@ export interface KeyFacts {
 
 /** Why a key has to be made, as a clause of a sentence. */
 const words = {
-  new: "there was none",
-  secretLost: "its Secret was lost",
-  requested: "somebody asked for another",
-  secretRefused: "its Secret held something else",
+  new: "no key existed",
+  secretLost: "its value was missing from the Secret",
+  requested: "a new key was requested",
+  secretRefused: "its Secret contained a different value",
   controlPlane: "the control plane changed",
   url: "the control plane's URL changed",
   organization: "the organization changed",
   name: "its name changed",
   tags: "the tags changed",
-  deletedAtCoderd: "coderd no longer had it",
-  tagsAtCoderd: "coderd had it with other tags",
+  deletedAtCoderd: "the key no longer existed in coderd",
+  tagsAtCoderd: "the key had different tags in coderd",
 } as const;
 
 export type Reason = keyof typeof words;

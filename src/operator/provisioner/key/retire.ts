@@ -78,8 +78,8 @@ async function superfluous(
   return unused.slice(0, retired.length - MAX_RETIRED);
 }
 
-const ALL_PODS = "all pods run with the new key";
-const CODERD_ANSWERS = "coderd can be asked again";
+const ALL_PODS = "all pods use the new key";
+const CODERD_ANSWERS = "coderd is available again";
 
 /** What has to happen to the pods first, if anything. */
 function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
@@ -106,7 +106,7 @@ async function daemonsLeft(
   const seen = { ...snapshot, daemons: sight.daemons };
   const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, status, seen);
   if (silent.length > 0 || (connected === 0 && provisioner.replicas > 0))
-    return `the daemons are connected with the new key: ${connected} of ${provisioner.replicas} are`;
+    return `the daemons are connected with the new key (${connected} of ${provisioner.replicas})`;
   const [building] = buildingWithOldKey;
   return building === undefined ? undefined : `daemon "${building}" has finished its build`;
 }
@@ -125,7 +125,7 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
     }
     if (removal.outcome === "failed")
       reportLeft([{ name: record.name, problem: removal.failure.message }], run.environment);
-    const message = `Deleted provisioner key "${record.name}": no pod uses it any more.`;
+    const message = `Deleted provisioner key "${record.name}"because no pod uses it anymore.`;
     if (removal.outcome === "deleted") own.emit("Normal", "OldKeyDeleted", message);
     const recorded = await recordNow(state, run, ({ retiredKeys = [] }) => ({
       retiredKeys: unlessEmpty(retiredKeys.filter((other) => !isSameKey(other, record))),
@@ -259,14 +259,14 @@ async function removeWith(
   if (deleted.ok) return { outcome: "deleted" };
   const { failure } = deleted;
   if (failure.kind !== "notFound") return { outcome: "failed", failure };
-  const message = `The key is listed, but the token's user may not delete it; use the token of an owner. ${failure.message}`;
+  const message = `The user of the token is not permitted to delete the key; use a token of a user with the owner role. ${failure.message}`;
   return { outcome: "failed", failure: { kind: "forbidden", why: "notPermitted", message } };
 }
 
 const outOfTime = { kind: "transient", message: "coderd took too long to delete other keys." } as const;
 
 function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
-  const message = `No token is left for the coderd at ${controlPlaneURL ?? "an unknown URL"} that has key "${name}".`;
+  const message = `The operator no longer has a token for the coderd at ${controlPlaneURL ?? "an unknown URL"}, which has key "${name}".`;
   return { kind: "forbidden", why: "unauthenticated", message };
 }
 
@@ -278,12 +278,12 @@ export interface LeftKey {
 
 /** One event for all: an object may cause only so many, and each could be the one that is dropped. */
 export function reportLeft(left: readonly LeftKey[], { log, own }: Pick<Environment, "log" | "own">): void {
-  for (const { name, problem } of left) log.warn("provisioner key was left behind", { key: name, problem });
+  for (const { name, problem } of left) log.warn("failed to delete provisioner key", { key: name, problem });
   const names = left.map(({ name }) => `"${name}"`).join(", ");
   const what =
     left.length === 1
-      ? `Provisioner key ${names} stays at coderd; delete it by hand.`
-      : `Provisioner keys ${names} stay at coderd; delete them by hand.`;
+      ? `Provisioner key ${names} remains in coderd; delete it manually.`
+      : `Provisioner keys ${names} remain in coderd; delete them manually.`;
   const problems = new Set(left.map(({ problem }) => problem));
   own.emit("Warning", "KeyLeftBehind", [what, ...problems].join(" "));
 }

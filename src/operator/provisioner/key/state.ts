@@ -136,6 +136,6 @@ export async function storeKey(
     const others = state.secrets.filter(({ metadata }) => metadata.name !== place.name);
     return { ...state, secrets: [...others, written] };
   } catch (error) {
-    throw new KeyStoreError("the Secret of the provisioner key could not be written", { cause: error });
+    throw new KeyStoreError("failed to write the Secret of the provisioner key", { cause: error });
   }
 }

@@ -155,7 +155,7 @@ function outcome(
 function waits(snapshot: Snapshot): StepResult<object, never> {
   return waiting(
     conditionTypes.key,
-    "Waiting for a token for coderd and for a license that allows this pool.",
+    "Waiting for a token for coderd and a license that includes external provisioners.",
     snapshot,
   );
 }
@@ -181,7 +181,7 @@ async function inPlace(
   };
 }
 
-const UNVERIFIABLE = " This coderd does not say whether the Secret holds it.";
+const UNVERIFIABLE = " This version of coderd cannot confirm that the Secret contains it.";
 
 /** What waits for pods is continued when they change; what waits for daemons is asked for. */
 function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
@@ -219,12 +219,12 @@ export async function ensureKeySecret(
   const key = { ...held, mayRollOut: outcome.mayRollOut };
   if (isHeldBack(key, snapshot.deployment)) return { condition: unverified(key), value: key };
   if (outcome.isSettled) await tidyUp(snapshot, environment, { key, outcome });
-  const message = `The key is in Secret "${key.place.name}" under "${key.place.key}".`;
+  const message = `The key is stored in key "${key.place.key}" of Secret "${key.place.name}".`;
   return { condition: { status: "True", reason: "Stored", message }, value: key };
 }
 
 function unverified({ place }: KeyInUse): ConditionState {
-  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Pods are not replaced meanwhile; see condition ProvisionerKeyReady.`;
+  const message = `The content of Secret "${place.name}" has changed, and coderd has not confirmed that it is the provisioner key. Until then, pods are not replaced; see condition ProvisionerKeyReady.`;
   return { status: "False", reason: "Unverified", message };
 }
 

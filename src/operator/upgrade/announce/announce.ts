@@ -44,7 +44,7 @@ function phaseOf(isWanted: boolean, upgrade: UpgradeStatus | undefined): Phase {
 function obstacleTo({ snapshot, session }: UpgradeRun): string | undefined {
   if (!session) return "The operator has no access to coderd; see condition OperatorAccessReady.";
   const { readyReplicas = 0 } = snapshot.deployment?.status ?? {};
-  return readyReplicas > 0 ? undefined : "No pod of coderd is ready.";
+  return readyReplicas > 0 ? undefined : "No coderd pod is ready.";
 }
 
 function together(outcomes: readonly NoticeOutcome[]): Announced {

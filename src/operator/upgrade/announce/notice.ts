@@ -44,11 +44,11 @@ export function bannerNotice(message: string): Notice {
       ]),
     putBack: (client) => changeBanners(client, (banners) => withoutLast(banners, message)),
     texts: {
-      announced: `People see the banner "${message}" during the upgrade.`,
-      ended: "The banner of the upgrade is removed.",
-      notAnnounced: "No banner announces the upgrade.",
-      notEnded: "The banner of the upgrade is not removed yet.",
-      thereBefore: "A banner with the same message was there before and stays.",
+      announced: `The banner "${message}" is shown during the upgrade.`,
+      ended: "The upgrade banner was removed.",
+      notAnnounced: "The upgrade banner is not shown.",
+      notEnded: "The upgrade banner is not removed yet.",
+      thereBefore: "A banner with the same message existed before the upgrade and remains.",
     },
   };
 }
@@ -76,9 +76,9 @@ export const prebuildsNotice: Notice = {
   putBack: (client) => client.setPrebuildsPaused(false),
   texts: {
     announced: "Prebuilds are paused during the upgrade.",
-    ended: "Prebuilds are no longer paused for the upgrade.",
+    ended: "Prebuilds were resumed after the upgrade.",
     notAnnounced: "Prebuilds are not paused for the upgrade.",
-    notEnded: "Prebuilds are still paused for the upgrade.",
+    notEnded: "Prebuilds are not resumed yet.",
     thereBefore: "Prebuilds were paused before the upgrade and stay paused.",
   },
 };

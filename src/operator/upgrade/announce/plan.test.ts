@@ -33,7 +33,7 @@ describe("before the service stops", () => {
     [
       "without the feature nothing is done",
       { seen: "notEntitled" },
-      { do: "record", record: { state: "Skipped", message: "The license does not include it." } },
+      { do: "record", record: { state: "Skipped", message: "The license does not include the feature." } },
     ],
     [
       "without access nothing is done",

@@ -61,7 +61,7 @@ function toPutBack({ record, obstacle, seen }: NoticeFacts): NoticePlan {
   return seen === "there" ? { do: "putBack" } : enter(undefined);
 }
 
-export const NOT_ENTITLED = "The license does not include it.";
+export const NOT_ENTITLED = "The license does not include the feature.";
 
 function enter(record: NoticeStatus | undefined): NoticePlan {
   return { do: "record", record };

@@ -48,19 +48,19 @@ export async function ensureExposure(
   await children.converge(ListenerSet, wantedListeners ? [wantedListeners] : [], owner);
   const { exposure } = exposed;
   if (exposure.kind === "none")
-    return notRequested("spec.expose asks for neither an Ingress nor an HTTPRoute.");
+    return notRequested("spec.expose configures neither an Ingress nor a Gateway.");
   const missing = exposure.kind === "ingress" && missingIngressClass(exposure.className, ingressClasses);
   if (missing) return blocked("IngressClassMissing", missing);
   return applied(
-    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" is in place.`,
+    `${exposure.kind === "ingress" ? "Ingress" : "HTTPRoute"} for host "${exposure.host}" exists.`,
   );
 }
 
 function gatewayApiMissing({ kind }: Kind): StepResult<object, never> {
   const advice =
     kind === ListenerSet.kind
-      ? "install the Gateway API 1.5 or newer, or leave out spec.expose.gateway.listenerSet."
+      ? "install Gateway API 1.5 or later, or remove spec.expose.gateway.listenerSet."
       : "install the Gateway API or use spec.expose.ingress.";
-  const message = `This cluster does not serve gateway.networking.k8s.io/v1 ${kind}; ${advice}`;
+  const message = `The cluster does not serve gateway.networking.k8s.io/v1 ${kind}; ${advice}`;
   return blocked("GatewayAPIMissing", message, { requeueAfterMs: GATEWAY_RETRY_MS });
 }

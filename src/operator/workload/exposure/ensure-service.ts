@@ -31,7 +31,7 @@ export async function ensureService(
   const leaveHandedOver = ready === 0 || ready < served.replicas;
   const present = await children.apply(Service, desired, owner, { leaveHandedOver });
   if (!children.owns(present, owner)) {
-    const message = `Service "${served.childName}" is handed over and switches to the new pods when these are ready.`;
+    const message = `Service "${served.childName}" is being handed over and will select the new pods when they are ready.`;
     return blocked("HandOverPending", message);
   }
   await children.converge(Service, [desired], owner);

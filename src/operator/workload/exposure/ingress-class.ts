@@ -45,8 +45,8 @@ export function missingIngressClass(
   if (className === undefined || !existing || existing.includes(className)) return undefined;
   const field = "spec.expose.ingress.className";
   if (existing.length === 0)
-    return `IngressClass "${className}" does not exist, and the cluster has no other; install an ingress controller, or remove ${field}.`;
-  return `IngressClass "${className}" does not exist; set ${field} to ${choice(existing)}, or install the ingress controller that it belongs to.`;
+    return `IngressClass "${className}" does not exist, and the cluster has no IngressClass; install an ingress controller, or remove ${field}.`;
+  return `IngressClass "${className}" does not exist; set ${field} to ${choice(existing)}, or install its ingress controller.`;
 }
 
 const MAX_CHOICES = 5;

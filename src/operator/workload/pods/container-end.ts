@@ -91,7 +91,7 @@ function ending({ exitCode, reason }: Terminated): string {
   if (reason === "OOMKilled")
     return `was killed because it used more memory than its limit, exit code ${exitCode}`;
   return exitCode === 0
-    ? "ends with exit code 0 instead of running on"
+    ? "exits with exit code 0 instead of continuing to run"
     : `crashes with exit code ${exitCode}`;
 }
 

@@ -23,7 +23,7 @@ export function reportImage(
     return findCondition(object.status?.conditions, workloadConditions.image.type)
       ? { noCondition: true }
       : {};
-  const message = `Image "${image}" is whatever its registry has under that tag when a node pulls it, so a pod that moves to another node may run another version; name a version or a digest in spec.image. status.images shows what runs.`;
+  const message = `Image "${image}" has a tag that can change in the registry, so a pod that moves to another node may run a different version; set a version tag or a digest in spec.image. status.images lists the running images.`;
   return { condition: { status: "False", reason: UNPINNED, message } };
 }
 

@@ -8,7 +8,7 @@ const KNOWN_ENDS: readonly KnownEnd[] = [
   {
     says: /AI provider "([^"]{1,128})" already exists in the database and differs/,
     advice: (name) =>
-      `Variables CODER_AI_GATEWAY_* and CODER_AIBRIDGE_* only seed the database, where AI provider "${name}" is another by now: remove its variables from spec.extraEnv, or make them the same.`,
+      `Variables CODER_AI_GATEWAY_* and CODER_AIBRIDGE_* only seed the database, where AI provider "${name}" now differs; remove its variables from spec.extraEnv, or make them match the database.`,
   },
   {
     says: /seed ai providers from env:/,

@@ -11,7 +11,7 @@ const SCHEDULE_MS = 15_000;
 
 const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
 const BIND_ADVICE =
-  "Correct the storage class of the claim, or add a volume for it; kubectl describe pvc shows what is missing.";
+  "Correct the storage class of the claim, or add a volume for it; run kubectl describe pvc for details.";
 
 const PULL_REASONS: ReadonlySet<string> = new Set([
   "ErrImagePull",
@@ -114,12 +114,12 @@ function startObstacle({ name, image, ready, state }: ContainerStatus): string |
   if (ready) return undefined;
   const { reason = "", message = "" } = state?.waiting ?? {};
   if (IMAGE_REASONS.has(reason)) {
-    const advice = "Correct the image, or give the pull secret that its registry asks for.";
-    return sentence(`image "${short(image)}" can't be pulled`, pullFailure(message), advice);
+    const advice = "Correct the image, or add the pull secret that its registry requires.";
+    return sentence(`image "${short(image)}" cannot be pulled`, pullFailure(message), advice);
   }
   if (!START_REASONS.has(reason)) return undefined;
   const advice = "Create what is missing, or change the spec.";
-  return sentence(`container "${name}" can't be started`, message, advice);
+  return sentence(`container "${name}" cannot be started`, message, advice);
 }
 
 function explainEnd(
@@ -154,7 +154,7 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   const advice = missing ?? (/unbound immediate/.test(message) ? BIND_ADVICE : ROOM_ADVICE);
   return {
     kind: "found",
-    message: `Pod "${metadata.name}": ${sentence("no node takes it", message, advice)}`,
+    message: `Pod "${metadata.name}": ${sentence("it cannot be scheduled", message, advice)}`,
     mayPass: true,
   };
 }
@@ -166,8 +166,8 @@ function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
   const isSilent = ready?.status === "False" && !ready.reason;
   if (!isSilent || containerStatuses.length === 0 || !containerStatuses.every(({ ready }) => ready))
     return undefined;
-  const advice = `Bring the node back, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
-  const message = `Pod "${metadata.name}": ${sentence("its node does not answer", "", advice)}`;
+  const advice = `Recover the node, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
+  const message = `Pod "${metadata.name}": ${sentence("its node is not responding", "", advice)}`;
   return { kind: "found", message, mayPass: true };
 }
 

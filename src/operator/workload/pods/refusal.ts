@@ -29,7 +29,7 @@ export async function observeRefusal(
     const newest = own.find(({ metadata }) => metadata.annotations?.[REVISION] === annotations?.[REVISION]);
     return newest ? failureOf(newest) : failure;
   } catch (error) {
-    log.warn("ReplicaSets could not be listed", { deployment: name, problem: messageOf(error) });
+    log.warn("failed to list ReplicaSets", { deployment: name, problem: messageOf(error) });
     return failure;
   }
 }

@@ -37,6 +37,6 @@ describe("a runner without pods", () => {
     const message = (autoscaling?: object) =>
       reportPods(empty, { ...runner, autoscaling }, seen).condition?.message;
     expect(message()).toBe('Deployment "provisioner-pool" has no pods because spec.replicas is 0.');
-    expect(message({})).toBe('Deployment "provisioner-pool" has no pods because no daemon is wanted now.');
+    expect(message({})).toBe('Deployment "provisioner-pool" has no pods because no daemons are needed.');
   });
 });

@@ -58,7 +58,7 @@ export function leavePods(
   seen: PodsSeen,
 ): StepResult<PodStatus, PodReport> {
   if (deployment) return reportPods(deployment, runner, seen);
-  const message = `No pod is started while a name is taken; see condition ${CONFLICT}.`;
+  const message = `No pod is started because a name is taken; see condition ${CONFLICT}.`;
   const status = podStatus(undefined, runner);
   return { status, condition: { status: "False", reason: "NamesTaken", message } };
 }
@@ -100,17 +100,17 @@ function conditionOf(
   const isScaledByOthers = app !== "coder-control-plane";
   const { updatedReplicas = 0, availableReplicas = 0, replicas: present = 0 } = counts ?? {};
   if (replicas === 0 && present === 0) {
-    const why = autoscaling ? "no daemon is wanted now" : "spec.replicas is 0";
+    const why = autoscaling ? "no daemons are needed" : "spec.replicas is 0";
     const message = `Deployment "${childName}" has no pods because ${why}.`;
     return { status: isScaledByOthers ? "True" : "False", reason: "ScaledToZero", message };
   }
   if (rollout.state === "complete") {
-    const message = `${replicas} of ${replicas} pods of Deployment "${childName}" run the newest spec and are available.`;
+    const message = `${replicas} of ${replicas} pods of Deployment "${childName}" match the current spec and are available.`;
     return { status: "True", reason: "AllReplicasReady", message };
   }
   const old = present - updatedReplicas;
-  const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" run the newest spec, ${availableReplicas} are available`;
-  const message = `${numbers}${old > 0 ? `, ${count(old)} of an older spec left` : ""}.`;
+  const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" match the current spec, ${availableReplicas} are available`;
+  const message = `${numbers}${old > 0 ? `, ${count(old)} of an earlier spec remain` : ""}.`;
   // Pods that are there serve whatever their number; with none, nothing is served.
   const isOnlyNumber = rollout.state === "scaling" && isScaledByOthers && availableReplicas > 0;
   return isOnlyNumber
@@ -129,7 +129,7 @@ export function availability(
 ): StepResult<object> {
   const ready = readyPods(report, deployment);
   if (ready > 0) {
-    const message = `${count(ready)} of Deployment "${runner.childName}" can serve.`;
+    const message = `${count(ready)} of Deployment "${runner.childName}" ${ready === 1 ? "is" : "are"} ready.`;
     return { condition: { status: "True", reason: "PodsReady", message } };
   }
   const reason =

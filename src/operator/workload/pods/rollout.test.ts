@@ -94,7 +94,7 @@ describe("a rollout", () => {
     expect(rolloutOf(aDeployment({ updated: 0, conditions }), { pods: [], now: NOW })).toEqual({
       state: "stalled",
       cause:
-        "No pod can be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2.",
+        "Pods cannot be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2.",
       mayPass: true,
       lookAgainMs: 15_000,
     });
@@ -110,7 +110,7 @@ describe("a rollout", () => {
     const refusal = `pods "coder-2" is forbidden: violates PodSecurity "restricted:latest": ${asked}`;
     const { cause } = rolloutOf(deployment, { ...seen, refusal }) as { cause?: string };
     expect(cause).toMatch(
-      /seccompProfile \(must be set\)\. Set spec\.presets\.securityContext .*how-to\/pods\.md\.$/,
+      /seccompProfile \(must be set\)\. Set spec\.presets\.securityContext, .*how-to\/pods\.md\.$/,
     );
   });
 
@@ -119,7 +119,9 @@ describe("a rollout", () => {
     const seen = { pods: [pod], now: NOW, refusal: 'pods "x" is forbidden: exceeded quota: small' };
     expect(rolloutOf(stuck, seen)).toMatchObject({
       state: "stalled",
-      cause: expect.stringMatching(/exit code 1.* No pod can be created: a pod is forbidden: exceeded quota/),
+      cause: expect.stringMatching(
+        /exit code 1.* Pods cannot be created: a pod is forbidden: exceeded quota/,
+      ),
     });
   });
 
@@ -134,7 +136,7 @@ describe("a rollout", () => {
     const conditions = [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message }];
     expect(rolloutOf(aDeployment({ updated: 0, conditions }), { pods: [], now: NOW })).toMatchObject({
       cause: expect.stringContaining(
-        `No pod can be created: a pod is forbidden: violates PodSecurity "restricted:latest": ${violations}`,
+        `Pods cannot be created: a pod is forbidden: violates PodSecurity "restricted:latest": ${violations}`,
       ),
     });
   });
@@ -143,7 +145,7 @@ describe("a rollout", () => {
     const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];
     expect(rolloutOf(aDeployment({ updated: 1, conditions }), { pods: [], now: NOW })).toMatchObject({
       state: "stalled",
-      cause: expect.stringContaining('Deployment "coder" has made no progress'),
+      cause: expect.stringContaining('Deployment "coder" exceeded its progress deadline'),
     });
   });
 
@@ -174,7 +176,7 @@ describe("the cause of a stalled rollout", () => {
     const first = causeWith(aPod("coder-1", { state: pulling }));
     expect(first).toEqual({
       state: "stalled",
-      cause: `Pod "coder-1": image "coder:x" can't be pulled: ${failure}. Correct the image, or give the pull secret that its registry asks for.`,
+      cause: `Pod "coder-1": image "coder:x" cannot be pulled: ${failure}. Correct the image, or add the pull secret that its registry requires.`,
     });
     expect(causeWith(aPod("coder-1", { state: waiting }))).toEqual(first);
   });
@@ -275,7 +277,7 @@ describe("the cause of a stalled rollout", () => {
       const waiting = { reason: "CrashLoopBackOff" };
       const pod = aPod("coder-1", { state: { waiting }, lastState: { terminated } });
       expect(causeWith(pod)).toMatchObject({
-        cause: expect.stringContaining("ends with exit code 0 instead of running on"),
+        cause: expect.stringContaining("exits with exit code 0 instead of continuing to run"),
       });
       const init = { ...pod.status?.containerStatuses?.[0], state: { terminated } } as ContainerStatus;
       const starting = aPod("coder-1", {}, { initContainerStatuses: [init] });
@@ -323,7 +325,7 @@ describe("the cause of a stalled rollout", () => {
   test("names what a container lacks to be started", () => {
     const state = { waiting: { reason: "CreateContainerConfigError", message: 'secret "db" not found' } };
     expect(causeWith(aPod("coder-1", { state }))).toMatchObject({
-      cause: expect.stringContaining('container "coder" can\'t be started: secret "db" not found. Create'),
+      cause: expect.stringContaining('container "coder" cannot be started: secret "db" not found. Create'),
     });
   });
 
@@ -355,7 +357,7 @@ describe("the cause of a stalled rollout", () => {
     expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", lookAgainMs: 5_000 });
     expect(causeWith(unscheduled("2026-01-01T11:58:00Z"))).toMatchObject({
       cause: expect.stringContaining(
-        "no node takes it: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
+        "it cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
     });
   });
@@ -368,7 +370,7 @@ describe("the cause of a stalled rollout", () => {
         { conditions: [{ type: "Ready", status: "False", ...(reason ? { reason } : {}) }] },
       );
     expect(causeWith(withReason())).toMatchObject({
-      cause: expect.stringContaining('Pod "coder-1": its node does not answer. Bring'),
+      cause: expect.stringContaining('Pod "coder-1": its node is not responding. Recover'),
       mayPass: true,
     });
     expect(causeWith(withReason("ReadinessGatesNotReady"))).toEqual({ state: "moving" });
@@ -400,14 +402,14 @@ describe("the cause of a stalled rollout", () => {
           "0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
         ),
       ).toBe(
-        'Pod "coder-1": no node takes it: 0/1 nodes are available: 1 node(s) were unschedulable. Add nodes, or change resources, nodeSelector, tolerations or affinity.',
+        'Pod "coder-1": it cannot be scheduled: 0/1 nodes are available: 1 node(s) were unschedulable. Add nodes, or change resources, nodeSelector, tolerations or affinity.',
       );
     });
 
     test("says to create a PersistentVolumeClaim that is missing, once and at once, and not to add nodes", () => {
       const message = '0/1 nodes are available: persistentvolumeclaim "data" not found. not found';
       const expected =
-        'Pod "coder-1": no node takes it: 0/1 nodes are available: persistentvolumeclaim "data" not found. Create PersistentVolumeClaim "data", or correct spec.volumes.';
+        'Pod "coder-1": it cannot be scheduled: 0/1 nodes are available: persistentvolumeclaim "data" not found. Create PersistentVolumeClaim "data", or correct spec.volumes.';
       expect(causeOf(message)).toBe(expected);
       expect(causeWith(unscheduled(message, "2026-01-01T12:00:00Z"))).toMatchObject({ cause: expected });
     });
@@ -416,7 +418,7 @@ describe("the cause of a stalled rollout", () => {
       expect(
         causeOf("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: x"),
       ).toContain(
-        "PersistentVolumeClaims. Correct the storage class of the claim, or add a volume for it; kubectl describe pvc shows what is missing.",
+        "PersistentVolumeClaims. Correct the storage class of the claim, or add a volume for it; run kubectl describe pvc for details.",
       );
     });
   });

@@ -121,7 +121,7 @@ function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | 
   const progressing = conditionOf(deployment, "Progressing");
   if (progressing?.status !== "False") return again;
   const name = deployment.metadata?.name;
-  const cause = `Deployment "${name}" has made no progress for longer than its deadline; its pods start and do not become ready.`;
+  const cause = `Deployment "${name}" exceeded its progress deadline; its pods start but do not become ready.`;
   return { cause, isLate: true, ...again };
 }
 
@@ -138,9 +138,9 @@ function explainRefusal(message: string): string {
   // The API server names a pod that never came to be, by another name each time.
   const words = message.replace(/^pods "[^"]*" is /, "a pod is ");
   const advice = words.includes("violates PodSecurity")
-    ? ". Set spec.presets.securityContext and what else is listed in spec.securityContext; see docs/how-to/pods.md"
+    ? ". Set spec.presets.securityContext, and set the other listed fields in spec.securityContext; see docs/how-to/pods.md"
     : "";
-  return `No pod can be created: ${short(words, MAX_REFUSAL).replace(/\.$/, "")}${advice}.`;
+  return `Pods cannot be created: ${short(words, MAX_REFUSAL).replace(/\.$/, "")}${advice}.`;
 }
 
 /**

@@ -54,20 +54,20 @@ const CAUSES: readonly Cause[] = [
   {
     reasons: new Set(["FailedMount", "FailedAttachVolume", "FailedMapVolume"]),
     of: "starting",
-    what: "a volume can't be mounted",
+    what: "a volume cannot be mounted",
     advice: "Create what is missing, or change the spec.",
   },
   {
     reasons: new Set(["FailedCreatePodSandBox", "NetworkNotReady"]),
     of: "starting",
-    what: "its node can't create it",
+    what: "its node cannot create it",
     advice: "Check the network plugin and the container runtime of the node.",
   },
   {
     reasons: new Set(["Unhealthy", "ProbeError"]),
     of: "unready",
-    what: "its container runs and does not pass its probe",
-    advice: "Look at its log.",
+    what: "its container is running but fails its probe",
+    advice: "Check its log.",
   },
 ];
 

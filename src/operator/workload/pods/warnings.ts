@@ -42,7 +42,7 @@ export async function observeWarnings(
     ({ items }) => warningsIn(items),
     (error): PodWarning[] => {
       // They only explain what is known anyway.
-      log.warn("events of a pod could not be listed", {
+      log.warn("failed to list the events of a pod", {
         pod: stuck.pod.metadata.name,
         problem: messageOf(error),
       });

@@ -56,7 +56,7 @@ export async function ensureServiceAccount(
     return usersAccount(name, owner, account);
   }
   await children.converge(ServiceAccount, [desired], owner);
-  return applied(`ServiceAccount "${name}" is in place.`);
+  return applied(`ServiceAccount "${name}" exists.`);
 }
 
 /** Pods can't start without the account, and nobody but the user makes it. */
@@ -66,7 +66,7 @@ function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccou
     const message = `ServiceAccount "${name}" does not exist in namespace "${object.metadata.namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;
     return blocked("ServiceAccountMissing", message);
   }
-  const message = `ServiceAccount "${name}" is yours and left as it is.`;
+  const message = `ServiceAccount "${name}" is not managed by the operator.`;
   return { condition: { status: "True", reason: "Found", message } };
 }
 

@@ -101,8 +101,8 @@ function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readon
   const isLeft = (namespace: string) => !grants.isInScope(namespace) && !wanted.includes(namespace);
   const selector = selectorOf(grants.tie.labelsOf(grants.identity));
   for (const namespace of recordedNamespaces(grants).filter(isLeft)) {
-    const message = `Permissions in namespace "${namespace}" stay, because it is not among the operator's --namespaces any more. Remove them: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
-    log.warn("workspace permissions were left behind", { namespace });
+    const message = `Permissions in namespace "${namespace}" remain because the namespace is no longer in the operator's --namespaces. To remove them, run: kubectl -n ${namespace} delete roles,rolebindings -l ${selector}`;
+    log.warn("failed to remove workspace permissions", { namespace });
     own.emit("Warning", "GrantsLeftBehind", message);
   }
 }
@@ -174,7 +174,7 @@ function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): GrantResu
 
 /** What we made in a namespace that we don't watch, we could neither repair nor remove. */
 function outOfScope(namespaces: readonly string[]): GrantResult {
-  const message = `Workspace namespace ${quoted(namespaces)} is not among those that the operator works in; add it to its --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
+  const message = `Workspace namespace ${quoted(namespaces)} is not watched by the operator; add it to the operator's --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceOutOfScope", message);
 }
 
@@ -183,6 +183,7 @@ function quoted(names: readonly string[]): string {
 }
 
 function granted(grants: readonly WorkspaceGrant[]): GrantResult {
-  if (grants.length === 0) return notRequested("spec.rbac.workspacePerms turns workspace permissions off.");
+  if (grants.length === 0)
+    return notRequested("Workspace permissions are disabled by spec.rbac.workspacePerms.");
   return applied(`Workspaces may run in namespace ${quoted(grants.map(({ namespace }) => namespace))}.`);
 }

@@ -27,12 +27,13 @@ const workspaceResources = ["pods", "persistentvolumeclaims", "deployments.apps"
 export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
   const resource = `${plural}.coder.com`;
   return [
-    { resources: [resource], verbs: ownVerbs, because: `reads ${noun} and keeps their finalizer` },
+    { resources: [resource], verbs: ownVerbs, because: `reads ${noun} and sets their finalizer` },
     { resources: [`${resource}/status`], verbs: ["patch"], because: `reports the state of ${noun}` },
     {
       resources: [`${resource}/finalizers`],
       verbs: ["update"],
-      because: "owns children where the cluster checks who may block a deletion",
+      because:
+        "sets owner references if the OwnerReferencesPermissionEnforcement admission plugin is enabled",
     },
   ];
 }
@@ -42,27 +43,28 @@ export const podRules: readonly PolicyRule[] = [
   {
     resources: ["poddisruptionbudgets.policy"],
     verbs: childVerbs,
-    because: "limits how many pods a drain evicts at a time",
+    because: "limits how many pods a node drain evicts at a time",
   },
   {
     resources: ["pods"],
     verbs: [...readVerbs, "delete"],
-    because: "finds out why pods do not become ready, and replaces those when what they read has changed",
+    because:
+      "finds out why pods are not ready, and replaces failing pods when their Secrets or ConfigMaps change",
   },
   {
     resources: ["replicasets.apps"],
     verbs: ["list"],
-    because: "finds out why pods of the newest spec can't be created: a quota, or Pod Security",
+    because: "finds out why pods cannot be created, such as a quota or Pod Security",
   },
   {
     resources: ["events"],
     verbs: ["list"],
-    because: "finds out what keeps a pod from starting, such as a volume that can't be mounted",
+    because: "finds out why a pod does not start, such as a volume that cannot be mounted",
   },
   {
     resources: ["namespaces"],
     verbs: ["list", "watch"],
-    because: "cleans up at coderd as soon as a namespace is deleted, while that is possible",
+    because: "cleans up in coderd when a namespace is deleted, before its objects are gone",
     clusterScoped: true,
   },
 ];
@@ -106,11 +108,11 @@ export const rules: readonly PolicyRule[] = [
   {
     resources: ["leases.coordination.k8s.io"],
     verbs: ["get", "create", "patch"],
-    because: "elects the one replica that works",
+    because: "elects the leader",
   },
   {
     resources: ["events"],
     verbs: ["create", "patch"],
-    because: "emits Events for what happened and counts repeats",
+    because: "emits Events",
   },
 ];

@@ -6,8 +6,16 @@ const cases: [string, Tenancy, string | undefined][] = [
   ["kube-system", openTenancy, "belongs to Kubernetes"],
   ["kube-public", openTenancy, "belongs to Kubernetes"],
   ["kube-node-lease", openTenancy, "belongs to Kubernetes"],
-  ["coder-system", { operatorNamespace: "coder-system", workspaceNamespaces: [] }, "the operator's own"],
-  ["coder-system", { operatorNamespace: "coder-system", workspaceNamespaces: ["coder-system"] }, "own"],
+  [
+    "coder-system",
+    { operatorNamespace: "coder-system", workspaceNamespaces: [] },
+    "namespace of the operator",
+  ],
+  [
+    "coder-system",
+    { operatorNamespace: "coder-system", workspaceNamespaces: ["coder-system"] },
+    "of the operator",
+  ],
   ["kube-system", { workspaceNamespaces: ["kube-system"] }, "belongs to Kubernetes"],
   ["team-a", { workspaceNamespaces: ["team-a"] }, undefined],
   ["team-b", { workspaceNamespaces: ["team-a"] }, "--workspace-namespaces"],

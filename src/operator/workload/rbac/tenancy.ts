@@ -14,8 +14,8 @@ const KUBERNETES_OWN: readonly string[] = ["kube-system", "kube-public", "kube-n
 export function refusal(namespace: string, tenancy: Tenancy): string | undefined {
   const { operatorNamespace, workspaceNamespaces } = tenancy;
   if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";
-  if (namespace === operatorNamespace) return "it is the operator's own";
+  if (namespace === operatorNamespace) return "it is the namespace of the operator";
   if (workspaceNamespaces.length > 0 && !workspaceNamespaces.includes(namespace))
-    return "it is not among the operator's --workspace-namespaces";
+    return "it is not in the operator's --workspace-namespaces";
   return undefined;
 }

@@ -23,8 +23,8 @@ export async function deregister(snapshot: Snapshot, environment: Environment): 
     own.emit("Normal", "Deregistered", `Removed proxy "${name}" from coderd at ${coderURL}.`);
     return;
   }
-  log.warn("proxy could not be deregistered", { proxy: name, coderd: coderURL, because: problem });
-  const message = `Proxy "${name}" stays registered at ${coderURL}; delete it there. ${problem}`;
+  log.warn("failed to deregister proxy", { proxy: name, coderd: coderURL, because: problem });
+  const message = `Proxy "${name}" remains registered at ${coderURL}; delete it manually. ${problem}`;
   own.emit("Warning", "NotDeregistered", message);
 }
 
@@ -34,8 +34,7 @@ async function remove(
   snapshot: Snapshot,
   environment: Environment,
 ): Promise<string | undefined> {
-  if (!registrationOf(snapshot.proxy))
-    return "The spec gives the proxy a token, which may be that of this very record.";
+  if (!registrationOf(snapshot.proxy)) return "The token in the spec may belong to this proxy.";
   const { clock, memory, ports } = environment;
   const coderd = await findCoderd(snapshot, environment);
   const access = await readCredentials(snapshot, environment, coderd.value);
@@ -43,7 +42,7 @@ async function remove(
   if (!session) return (coderd.value ? access : coderd).condition?.message;
   const { controlPlane } = session.coderd;
   if (controlPlane && !leadsToOurPods(controlPlane.settings, snapshot.coderdService))
-    return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" leads elsewhere.`;
+    return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" selects other pods.`;
   if (!isSameService(session.coderd.url, snapshot.object.status?.coderURL))
     return `The operator now has credentials for ${session.coderd.url}.`;
   const deletion = () => session.client.deleteWorkspaceProxy(idOrName);

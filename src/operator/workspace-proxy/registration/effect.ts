@@ -165,14 +165,14 @@ async function update({ record }: Plan<"update">, state: RegistrationState, run:
   const wanted = presentation(record, run);
   const updated = await run.session.client.updateWorkspaceProxy(record.id, wanted);
   if (!updated.ok) return { failed: updated.failure };
-  const message = `Updated proxy "${wanted.name}" at coderd to what the spec says.`;
+  const message = `Updated proxy "${wanted.name}" in coderd to match the spec.`;
   run.environment.own.emit("Normal", "ProxyUpdated", message);
   const others = state.coderd?.records.filter(({ id }) => id !== record.id) ?? [];
   return { next: { ...state, coderd: { records: [...others, { ...record, ...wanted }], accepted: true } } };
 }
 
 function nameTaken({ registration, session }: RegistrationRun): CoderFailure {
-  const message = `coderd at ${session.coderd.url} already has a proxy "${registration.proxyName}" that this object did not register; choose another proxyName in the spec, or delete that proxy at coderd.`;
+  const message = `coderd at ${session.coderd.url} already has a proxy "${registration.proxyName}" that this object did not register; change proxyName in the spec, or delete the existing proxy in coderd.`;
   return { kind: "duplicate", message };
 }
 
@@ -218,6 +218,6 @@ function presentation(record: WorkspaceProxy, { registration }: RegistrationRun)
 function warnOfPredecessor({ object }: RegistrationState, { environment, session }: RegistrationRun): void {
   const { proxyID, proxyName, coderURL } = object.status ?? {};
   if (!proxyID || isSameService(coderURL, session.coderd.url)) return;
-  const message = `Proxy "${proxyName}" may still be registered at ${coderURL}; delete it there if it is not needed.`;
+  const message = `Proxy "${proxyName}" may still be registered at ${coderURL}; delete it manually if it is not needed.`;
   environment.own.emit("Warning", "LeftBehind", message);
 }

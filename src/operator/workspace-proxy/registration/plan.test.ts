@@ -48,7 +48,7 @@ const keep = (own: WorkspaceProxy) => ({ do: "keep", record: own, token: good.to
 const update = (own: WorkspaceProxy) => ({ do: "update", record: own, token: good.token });
 const register = { do: "register" };
 const lost = { do: "regenerate", record: ours, because: "it was lost" };
-const wrong = { do: "regenerate", record: ours, because: "coderd did not accept the one before" };
+const wrong = { do: "regenerate", record: ours, because: "coderd rejected the previous token" };
 
 test.each<[string, Partial<RegistrationFacts>, object]>([
   ["coderd is asked before anything is decided", { records: undefined, kept: good }, { do: "ask" }],

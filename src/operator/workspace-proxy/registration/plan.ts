@@ -46,7 +46,7 @@ export function planRegistration(facts: RegistrationFacts): RegistrationPlan {
   if (!own) return { do: "register" };
   if (!kept) return { do: "regenerate", record: own, because: "it was lost" };
   if (!isTokenOf(own, kept))
-    return { do: "regenerate", record: own, because: "coderd did not accept the one before" };
+    return { do: "regenerate", record: own, because: "coderd rejected the previous token" };
   return { do: isAsWanted(own, wanted) ? "keep" : "update", record: own, token: kept.token };
 }
 

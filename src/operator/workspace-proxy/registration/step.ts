@@ -40,7 +40,10 @@ export async function ensureRegistration(
   const registration = registrationOf(snapshot.proxy);
   if (!registration) return leaveToUser(snapshot, environment, access);
   if (access?.kind !== "session")
-    return { ...blocked("Pending", "Waiting for condition CredentialsReady."), ...unchanged(snapshot) };
+    return {
+      ...blocked("Pending", "Waiting for condition CredentialsReady to be True."),
+      ...unchanged(snapshot),
+    };
   const { keptToken, now, object } = snapshot;
   const { registration: backoff, seen } = environment.memory;
   const inputs = inputsOf(access, registration, keptToken);
@@ -58,10 +61,7 @@ async function report(outcome: Outcome, run: RegistrationRun): Promise<Workspace
   switch (outcome.end) {
     case "overtaken":
     case "notAllowed":
-      return blocked(
-        "Pending",
-        "The spec has changed while the proxy was being registered; the operator starts over.",
-      );
+      return blocked("Pending", "The spec changed during the registration; the operator retries.");
     case "failed": {
       const { failure, retryInMs } = outcome;
       const reason = reasonOf(failure, { duplicate: "ProxyNameTaken" });
@@ -132,7 +132,7 @@ async function leaveToUser(
   for (const secret of secrets) {
     if (secret.metadata.name !== ref?.name) await children.remove(Secret, secret, owner);
   }
-  const message = "The spec gives a token, so the operator does not manage the registration.";
+  const message = "The operator does not manage the registration because the spec contains a token.";
   return {
     condition: { status: "Unknown", reason: "NotManaged", message },
     status: { ...notRegistered, ...(ref ? { proxyTokenSecretRef: { ...ref } } : {}) },
