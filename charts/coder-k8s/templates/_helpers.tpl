@@ -3,8 +3,8 @@
 {{- end }}
 
 {{- /*
-The release's name alone when it says what it is: release coder-k8s has Deployment coder-k8s.
-Cut to leave room for the longest suffix, -leader-election, in 63 characters.
+The release's name alone if it contains the chart's name: release coder-k8s has the Deployment coder-k8s.
+Truncated to leave room for the longest suffix, -leader-election, in 63 characters.
 */}}
 {{- define "coder-k8s.fullname" -}}
 {{- $name := include "coder-k8s.name" . }}
@@ -16,13 +16,13 @@ Cut to leave room for the longest suffix, -leader-election, in 63 characters.
 {{- default (include "coder-k8s.fullname" .) .Values.serviceAccount.name }}
 {{- end }}
 
-{{- /* What never changes in the life of a release: selectors can't. */}}
+{{- /* Labels that never change, because selectors are immutable. */}}
 {{- define "coder-k8s.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "coder-k8s.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* Ours win over those of the values: selectors, monitors and helm itself rely on them. */}}
+{{- /* The chart's labels take precedence over values, because selectors, monitors and helm need them. */}}
 {{- define "coder-k8s.labels" -}}
 {{- $own := include "coder-k8s.selectorLabels" . | fromYaml }}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion }}
@@ -31,7 +31,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- toYaml (merge $own .Values.commonLabels) }}
 {{- end }}
 
-{{- /* Annotations of an object: a list of the root and its own, which win over those for all. Empty without any. */}}
+{{- /* Annotations of an object, from a list of the root context and its own annotations, which take precedence. */}}
 {{- define "coder-k8s.annotations" -}}
 {{- with merge (dict) (index . 1) (index . 0).Values.commonAnnotations -}}
 annotations:
@@ -48,26 +48,26 @@ annotations:
 {{- if or .Values.lockdown .Values.metrics.auth }}true{{ end }}
 {{- end }}
 
-{{- /* Combinations that the schema can't refuse. */}}
+{{- /* Rejects combinations that the schema can't. */}}
 {{- define "coder-k8s.checkValues" -}}
 {{- if .Chart.IsRoot }}
 {{- range $name, $_ := .Values.global }}
-{{- fail (printf "global.%s: this chart has no such value; only a parent chart hands down global values, for its other parts" $name) }}
+{{- fail (printf "global.%s: this chart has no such value; only a parent chart may pass global values" $name) }}
 {{- end }}
 {{- if hasKey .Values "enabled" }}
-{{- fail "enabled: this chart has no such value; it is the condition of a parent chart" }}
+{{- fail "enabled: this chart has no such value; only a parent chart may use it as a condition" }}
 {{- end }}
 {{- end }}
 {{- if and (has "--no-leader-elect" .Values.extraArgs) (gt (int .Values.replicas) 1) }}
-{{- fail "replicas: with --no-leader-elect in extraArgs there must be at most 1, or several would write at once" }}
+{{- fail "replicas: with --no-leader-elect in extraArgs, only one replica is safe" }}
 {{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.enabled) }}
-{{- fail "metrics.serviceMonitor.enabled: there is nothing to scrape while metrics.enabled is false" }}
+{{- fail "metrics.serviceMonitor.enabled: it requires metrics.enabled" }}
 {{- end }}
 {{- if and .Values.alerts.enabled (not .Values.metrics.serviceMonitor.enabled) }}
-{{- fail "alerts.enabled: the rules look at what the ServiceMonitor collects, so set metrics.serviceMonitor.enabled too" }}
+{{- fail "alerts.enabled: it requires metrics.serviceMonitor.enabled, which collects the metrics" }}
 {{- end }}
 {{- if not (or .Values.serviceAccount.create .Values.serviceAccount.name) }}
-{{- fail "serviceAccount.name: say which account to use when serviceAccount.create is false" }}
+{{- fail "serviceAccount.name: it is required if serviceAccount.create is false" }}
 {{- end }}
 {{- end }}

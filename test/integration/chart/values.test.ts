@@ -412,12 +412,12 @@ describe("refuses by name what does not go together", () => {
     ],
     [{ enabled: false }, "enabled: this chart has no such value"],
     [{ extraArgs: ["--no-leader-elect"] }, "replicas: with --no-leader-elect in extraArgs"],
-    [{ serviceAccount: { create: false } }, "serviceAccount.name: say which account"],
+    [{ serviceAccount: { create: false } }, "serviceAccount.name: it is required"],
     [
       { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
-      "metrics.serviceMonitor.enabled: there is nothing to scrape",
+      "metrics.serviceMonitor.enabled: it requires metrics.enabled",
     ],
-    [{ alerts: { enabled: true } }, "alerts.enabled: the rules look at what the ServiceMonitor collects"],
+    [{ alerts: { enabled: true } }, "alerts.enabled: it requires metrics.serviceMonitor.enabled"],
   ])("%j", async ([values, message]) => {
     const { code, stderr } = await helm.release("template", { ...release, values });
     expect(code).not.toBe(0);
