@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Tags } from "../../src/coder/provisioning.ts";
-import { servesTags } from "../../src/coder/tags.ts";
+import { matchesTags } from "../../src/coder/tags.ts";
 
 /** What may take jobs. */
 interface Worker {
@@ -83,7 +83,7 @@ export class Jobs {
   acquire(daemon: Worker): SimulatedJob | undefined {
     if (this.currentOf(daemon)) return undefined;
     const job = this.queue.find(
-      ({ organization, tags }) => organization === daemon.key.organization && servesTags(daemon.tags, tags),
+      ({ organization, tags }) => organization === daemon.key.organization && matchesTags(daemon.tags, tags),
     );
     return job && Object.assign(job, { status: "running", startedAt: this.#now(), worker: daemon });
   }

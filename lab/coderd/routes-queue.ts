@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { servesTags } from "../../src/coder/tags.ts";
+import { matchesTags } from "../../src/coder/tags.ts";
 import type { CoderdDeployment, Daemon } from "./deployment.ts";
 import type { SimulatedJob } from "./jobs.ts";
 import { json, notFound, type Reply } from "./reply.ts";
@@ -119,7 +119,7 @@ function jobView(
   job: SimulatedJob,
   { deployment, queue }: { deployment: CoderdDeployment; queue: readonly SimulatedJob[] },
 ) {
-  const able = daemonsOf(deployment, job.organization).filter(({ tags }) => servesTags(tags, job.tags));
+  const able = daemonsOf(deployment, job.organization).filter(({ tags }) => matchesTags(tags, job.tags));
   const isPending = job.status === "pending";
   return {
     id: job.id,

@@ -4,7 +4,7 @@ import { coderdRoute } from "./coderd-route.ts";
 
 const coderd = new URL("http://coder.dev.svc.cluster.local:80");
 
-/** Credentials that change with every question, and whose certificates `rotate`. */
+/** Credentials that change on every call, with certificates that `rotate` changes. */
 function credentials(pathPrefix = ""): Credentials & { rotate(): void } {
   let questions = 0;
   let tls = { ca: "first" };
@@ -63,7 +63,7 @@ describe("the service proxy", () => {
     expect(pathPrefix).toBe("/k8s/clusters/c-1/api/v1/namespaces/dev/services/http:coder:80/proxy");
   });
 
-  test("asks for credentials anew for every request", async () => {
+  test("requests credentials for every request", async () => {
     const route = coderdRoute("service-proxy", credentials());
     expect((await route(coderd)).headers).toEqual({ authorization: "Bearer 1" });
     expect((await route(coderd)).headers).toEqual({ authorization: "Bearer 2" });

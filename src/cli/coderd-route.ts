@@ -2,7 +2,7 @@ import { type Credentials, connectorFor } from "kube-controller-runtime";
 import { Agent } from "undici";
 import { directRoute, fixedAddress, type Route } from "../coder/http/route.ts";
 
-/** How the operator reaches coderd: `direct`, `service-proxy`, or an http(s) URL that stands for every coderd. */
+/** Returns the route to coderd: `direct`, `service-proxy`, or a fixed http(s) URL for every coderd. */
 export function coderdRoute(access: string, credentials: Credentials): Route {
   if (access === "direct") return directRoute;
   if (access === "service-proxy") return serviceProxy(credentials);
@@ -10,9 +10,9 @@ export function coderdRoute(access: string, credentials: Credentials): Route {
 }
 
 /**
- * Through the API server, which can reach Services where this process can't: from outside the cluster. The
- * user of the kubeconfig needs `get`, `create`, `patch` and `delete` on `services/proxy`. What is no Service is
- * reached directly.
+ * Connects through the API server, which can reach Services that this process cannot reach from outside the
+ * cluster. The kubeconfig user needs `get`, `create`, `patch` and `delete` on `services/proxy`. Connects
+ * directly to hosts that are not Services.
  */
 function serviceProxy(credentials: Credentials): Route {
   let connections = openConnections(credentials);
@@ -21,7 +21,7 @@ function serviceProxy(credentials: Credentials): Route {
     if (!path) return directRoute(coderd);
     const headers = await credentials.headers();
     if (connections.tls !== credentials.tls) {
-      // Certificates were rotated. What is under way on the old connections may end there.
+      // The certificates changed. Running requests may finish on the old connections.
       void connections.dispatcher.close();
       connections = openConnections(credentials);
     }
@@ -34,10 +34,10 @@ function openConnections(credentials: Credentials): { tls: Credentials["tls"]; d
   return { tls: credentials.tls, dispatcher: new Agent({ connect: connectorFor(credentials) }) };
 }
 
-/** `name.namespace.svc`, with the cluster's domain behind it or without. */
+/** Matches `name.namespace.svc`, with or without the cluster domain. */
 const SERVICE_HOST = /^([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.|$)/;
 
-/** The address of a Service by the URL that it has in the cluster; nothing for the URL of anything else. */
+/** Returns the proxy path of a Service for its in-cluster URL, or undefined for any other URL. */
 function proxyPath({ hostname, port, protocol }: URL): string | undefined {
   const [, name, namespace] = SERVICE_HOST.exec(hostname) ?? [];
   if (!name || !namespace) return undefined;

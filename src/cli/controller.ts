@@ -25,13 +25,16 @@ export interface ProcessEnvironment {
   readonly log: Logger;
 }
 
-/** Runs the operator until the signal is aborted. Rejects when leadership is lost or the process can't start. */
+/**
+ * Runs the operator until the signal is aborted. Rejects if leadership is lost or the operator fails to
+ * start.
+ */
 export async function runController(
   options: ControllerOptions,
   { version, podNamespace, signal, log }: ProcessEnvironment,
 ): Promise<void> {
   const metrics = new OperatorMetrics({ clock: systemClock });
-  // The operator's namespace is the one that the pod is in, wherever its Lease may be.
+  // The namespace of the pod, even if the Lease is in another namespace.
   const operatorNamespace = await ownNamespace(podNamespace);
   const clusterDomain = options.clusterDomain ?? (await discoverClusterDomain());
   await using resources = new AsyncDisposableStack();

@@ -3,7 +3,7 @@ import { type ControllerOptions, commandLine } from "./options.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** The options that the controller gets; throws what the command line says instead of ending the process. */
+/** Returns the options that the controller receives. Throws on invalid flags instead of exiting. */
 async function parse(...args: string[]): Promise<ControllerOptions> {
   let reported: ControllerOptions | undefined;
   await program((options) => {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { LogFormat, LogLevel } from "kube-controller-runtime";
 
-/** All options of `coder-k8s controller`, after defaults. */
+/** Options of `coder-k8s controller`, with defaults applied. */
 export interface ControllerOptions {
   readonly kubeconfig?: string;
   readonly namespaces: readonly string[];
@@ -24,7 +24,7 @@ export interface CommandLine {
   readonly runController: (options: ControllerOptions) => Promise<void>;
 }
 
-/** The command line. Every flag has an environment variable of the same name, shown by `--help`. */
+/** Returns the command line. Every flag has an environment variable, which `--help` shows. */
 export function commandLine({ version, runController }: CommandLine): Command {
   const program = new Command("coder-k8s")
     .description(
@@ -98,7 +98,7 @@ function controllerFlags(): Option[] {
 function flag(flags: string, description: string): Option {
   const option = new Option(flags, description);
   const variable = `CODER_K8S_${option.name().replaceAll("-", "_").toUpperCase()}`;
-  // The library takes any value for a yes, "false" too.
+  // commander enables a flag for any value of its variable, including "false".
   const declined = !option.required && /^(0|false|no|off)?$/i.test(process.env[variable] ?? "yes");
   return declined ? option : option.env(variable);
 }

@@ -1,16 +1,19 @@
-import { boolean, type Decoded, list, object, optional, wholeText } from "./decode.ts";
+import { boolean, type Decoded, list, object, optional, unlimitedString } from "./decode.ts";
 
 const banner = object((field) => ({
   enabled: field("enabled", boolean),
-  message: field("message", optional(wholeText)) ?? "",
-  backgroundColor: field("background_color", optional(wholeText)) ?? "",
+  message: field("message", optional(unlimitedString)) ?? "",
+  backgroundColor: field("background_color", optional(unlimitedString)) ?? "",
 }));
 export type Banner = Decoded<typeof banner>;
 
-/** All that a request can set of how the dashboard looks. Nothing is cut: who sets one part sends the others back. */
+/**
+ * Appearance settings that a request can set. No value is truncated, because a change of one setting sends
+ * the others back.
+ */
 export const appearance = object((field) => ({
-  applicationName: field("application_name", wholeText),
-  logoUrl: field("logo_url", wholeText),
+  applicationName: field("application_name", unlimitedString),
+  logoUrl: field("logo_url", unlimitedString),
   banners: field("announcement_banners", list(banner)),
 }));
 export type Appearance = Decoded<typeof appearance>;

@@ -3,22 +3,22 @@ import { X509Certificate } from "node:crypto";
 const BEGIN = "-----BEGIN CERTIFICATE-----";
 const END = "-----END CERTIFICATE-----";
 
-/** More than the bundle of any operating system; each certificate costs time to read. */
+/** More than any system bundle contains. Parsing each certificate takes time. */
 const MAX_CERTIFICATES = 500;
 
 /**
- * The certificates in a PEM text; `undefined` when it holds none, or one that can't be read. TLS itself would
- * skip those in silence.
+ * Returns the certificates in a PEM text, or `undefined` if there are none or one is invalid. TLS would
+ * silently skip invalid ones.
  */
-export function readableCertificates(pem: string): string[] | undefined {
+export function parseCertificates(pem: string): string[] | undefined {
   const blocks = certificateBlocks(pem);
   const isUsable = blocks.length > 0 && blocks.length <= MAX_CERTIFICATES;
   return isUsable && blocks.every((block) => leafCertificate(block) !== undefined) ? blocks : undefined;
 }
 
 /**
- * The certificates in a PEM text, read or not. Found from the left, each place looked at once: the text is what somebody
- * put into a Secret, and may be anything.
+ * Returns the certificates in a PEM text without parsing them. The text is untrusted, so each position is
+ * read only once.
  */
 export function certificateBlocks(pem: string): string[] {
   const blocks: string[] = [];
@@ -31,7 +31,10 @@ export function certificateBlocks(pem: string): string[] {
   return blocks;
 }
 
-/** The first certificate of a chain is the server's own. Reading it costs time, so no more than that is read. */
+/**
+ * Parses only the first certificate of a chain, which is the certificate of the server, because parsing takes
+ * time.
+ */
 export function leafCertificate(pem: string | undefined): X509Certificate | undefined {
   try {
     return pem === undefined ? undefined : new X509Certificate(pem);

@@ -22,57 +22,66 @@ interface ProxyRegistration {
 }
 
 /**
- * What the operator asks of one coderd, with one token. Remote faults are values; a method throws only on a
- * bug of ours. Nothing is retried here: that is for the caller's queue to decide.
+ * API of one coderd with one token. Remote failures are return values; a method throws only on a programming
+ * error. The client does not retry; the caller's queue does.
  */
 export interface CoderClient {
   buildInfo(): CoderResult<model.BuildInfo>;
-  /** The user of the token: the way to check a token, since entitlements answer to anyone. */
+  /** Returns the user of the token. Use it to check a token, because entitlements need no authentication. */
   currentUser(): CoderResult<model.User>;
-  /** When the token itself ends, in milliseconds since the epoch. */
+  /** Expiration of the token in milliseconds since the epoch. */
   tokenEnd(): CoderResult<number>;
-  /** Ends a token of the token's own user, by its identifier: the part before the dash. */
+  /** Deletes a token of the same user by its ID, the part before the dash. */
   deleteToken(id: string): CoderResult<void>;
   organizations(): CoderResult<readonly model.Organization[]>;
-  /** By name, id, or the alias `default`. */
+  /** By name, ID, or the alias `default`. */
   organization(nameOrId: string): CoderResult<model.Organization>;
   /** Of an organization by name, id, or the alias `default`. */
   provisionerKeys(nameOrId: string): CoderResult<readonly model.ProvisionerKey[]>;
-  /** The key's plaintext, which coderd never shows again. coderd lower-cases the name. */
+  /** Returns the plaintext of the key, which coderd does not return again. coderd lowercases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;
   deleteProvisionerKey(organizationId: string, name: string): CoderResult<void>;
-  /** The key that a daemon with this secret would be let in with; undefined when coderd refuses the secret. */
+  /** Returns the key that this secret authenticates, or undefined if coderd rejects the secret. */
   provisionerKeyOf(secret: string): CoderResult<model.ProvisionerKey | undefined>;
   /**
-   * The jobs of an organization that are not over, newest first, at most 1,000 of them. `notFound` also when
-   * the token may not list them.
+   * Returns up to 1,000 unfinished jobs of an organization, newest first. Also fails with `notFound` if the
+   * token is not permitted to list them.
    */
   unfinishedJobs(organizationId: string): CoderResult<readonly provisioning.ProvisionerJob[]>;
-  /** The daemons of an organization that coderd does not list as offline, at most 2,000. */
+  /** Returns up to 2,000 daemons of an organization that are not offline. */
   provisionerDaemons(organizationId: string): CoderResult<readonly provisioning.ProvisionerDaemon[]>;
-  /** At most 100 workspaces of an organization from `offset` on. Empty also when the token may read none. */
+  /**
+   * Returns up to 100 workspaces of an organization, starting at `offset`. Empty if the token is not
+   * permitted to read workspaces.
+   */
   workspaces(organizationId: string, offset: number): CoderResult<WorkspacePage>;
-  /** Empty also when the token may not read licenses: no proof of absence unless it is an owner's. */
+  /**
+   * Empty if the token is not permitted to read licenses, so an empty list is conclusive only for the owner
+   * role.
+   */
   licenses(): CoderResult<readonly model.License[]>;
   addLicense(jwt: string): CoderResult<model.License>;
   entitlements(): CoderResult<model.Entitlements>;
-  /** Nothing of what is set without the feature `appearance`, although it stays stored. */
+  /** Empty without the feature `appearance`, although coderd still stores the settings. */
   appearance(): CoderResult<Appearance>;
-  /** Replaces name, logo and all banners. coderd lets an owner do it without the feature too. */
+  /** Replaces name, logo and all banners. An owner can do this without the feature. */
   setAppearance(appearance: Appearance): CoderResult<void>;
-  /** Whether coderd makes and removes no prebuilds. */
+  /** Whether coderd has stopped creating and deleting prebuilds. */
   prebuildsPaused(): CoderResult<boolean>;
   setPrebuildsPaused(isPaused: boolean): CoderResult<void>;
-  /** What the replica that answers thinks of the deployment. It may need up to 30 s for it, once in ten minutes. */
+  /**
+   * Returns the health report of the replica that responds. Creating it can take up to 30 s; coderd caches it
+   * for ten minutes.
+   */
   health(): CoderResult<HealthReport>;
   workspaceProxies(): CoderResult<readonly model.WorkspaceProxy[]>;
   workspaceProxy(nameOrId: string): CoderResult<model.WorkspaceProxy>;
   createWorkspaceProxy(proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
-  /** Makes a new token; the old one ends at once. Also sets the name, display name and icon given. */
+  /** Creates a new token and invalidates the old one. Also sets the given name, display name and icon. */
   regenerateProxyToken(id: string, proxy: ProxyRegistration): CoderResult<model.RegisteredProxy>;
-  /** Sets the name, display name and icon given; the token stays. */
+  /** Sets the given name, display name and icon. Keeps the token. */
   updateWorkspaceProxy(id: string, proxy: ProxyRegistration): CoderResult<void>;
-  /** Whether a proxy would be let in with this token of its own. Changes nothing. */
+  /** Whether coderd accepts this token of the proxy. Has no side effects. */
   acceptsProxyToken(proxyToken: string): CoderResult<boolean>;
   deleteWorkspaceProxy(nameOrId: string): CoderResult<void>;
 }
@@ -83,23 +92,23 @@ interface NewProvisionerKey {
 }
 
 export interface ClientOptions {
-  /** The coderd as messages name it. */
+  /** Name of this coderd in messages. */
   readonly where: string;
   readonly token: string | undefined;
   readonly clock: Clock;
   readonly send: (request: HttpRequest) => Promise<Answer>;
 }
 
-/** coderd demands an icon when a proxy is changed, though not when it is created. */
+/** coderd requires an icon to update a proxy, but not to create one. */
 const FALLBACK_ICON = "/emojis/1f310.png";
 
-/** 1,000 jobs, or as many daemons, with some 30 values each and tags. */
+/** 1,000 jobs or daemons with about 30 values each, plus tags. */
 const MAX_QUEUE_VALUES = 50_000;
 
-/** 1,000 daemons, and relays with their logs: all that is in a health report. */
+/** Enough for a health report with 1,000 daemons and the logs of relays. */
 const MAX_REPORT_VALUES = 50_000;
 
-/** The default limit would list the newest 50 and hide the oldest. */
+/** With the default limit of 50, the oldest jobs would be missing. */
 const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MAX_JOBS}`;
 
 const nothing: Decoder<void> = () => undefined;
@@ -134,18 +143,18 @@ export function coderClient(options: ClientOptions): CoderClient {
     provisionerKeyOf: (secret) => provisionerKeyOf(secret, options),
     unfinishedJobs: (organizationId) =>
       get(`${organization(organizationId)}/provisionerjobs?${UNFINISHED}`, provisioning.provisionerJobs, {
-        mostValues: MAX_QUEUE_VALUES,
-        // Each job that waits lists every daemon of the past week that could take it.
+        maxValues: MAX_QUEUE_VALUES,
+        // Each waiting job lists every matching daemon of the past week.
         emptiedLists: "available_workers",
       }),
     provisionerDaemons: (organizationId) =>
       get(`${organization(organizationId)}/provisionerdaemons?limit=0`, provisioning.provisionerDaemons, {
-        mostValues: MAX_QUEUE_VALUES,
+        maxValues: MAX_QUEUE_VALUES,
         droppedRows: provisioning.offlineDaemons,
       }),
     workspaces: (organizationId, offset) =>
       get(`/api/v2/workspaces?${workspacesFrom(organizationId, offset)}`, workspacePage, {
-        // The agents and apps of each workspace, which are most of the answer.
+        // The agents and apps of each workspace are most of the response.
         emptiedLists: "resources",
       }),
     licenses: () => get("/api/v2/licenses", list(model.license)),
@@ -158,7 +167,7 @@ export function coderClient(options: ClientOptions): CoderClient {
     prebuildsPaused: () => get(PREBUILDS, prebuildsPaused),
     setPrebuildsPaused: (isPaused) =>
       call("PUT", PREBUILDS, { decoder: nothing, body: { reconciliation_paused: isPaused } }),
-    health: () => get("/api/v2/debug/health", healthReport, { mostValues: MAX_REPORT_VALUES }),
+    health: () => get("/api/v2/debug/health", healthReport, { maxValues: MAX_REPORT_VALUES }),
     workspaceProxies: () => get("/api/v2/workspaceproxies", model.workspaceProxies),
     workspaceProxy: (nameOrId) => get(proxy(nameOrId), model.workspaceProxy),
     createWorkspaceProxy: ({ name, displayName, icon }) =>
@@ -188,8 +197,8 @@ function proxyUpdate(id: string, { name, displayName, icon }: ProxyRegistration)
 }
 
 /**
- * Asks, as the proxy, for something without saying what: coderd looks at the token first, and then complains
- * about the request (400), or does not know the route (404, before 2.18).
+ * Sends a request without parameters as the proxy. coderd checks the token first, and then rejects the
+ * request (400) or does not have the route (404, before 2.18).
  */
 async function acceptsProxyToken(proxyToken: string, options: ClientOptions): CoderResult<boolean> {
   if (!proxyOfToken(proxyToken)) return succeeded(false);
@@ -205,10 +214,13 @@ async function acceptsProxyToken(proxyToken: string, options: ClientOptions): Co
   return refused ? succeeded(false) : answer;
 }
 
-/** A header can't carry anything else, and coderd makes no such keys. */
+/** Header values allow no other characters, and coderd creates no such keys. */
 const POSSIBLE_KEY = /^[\x21-\x7e]{1,256}$/;
 
-/** Asks as the daemon. The last part of the path is ignored, and paths are logged: the secret is in the header alone. */
+/**
+ * Sends a request as the daemon. coderd ignores the last path segment. Paths are logged, so the secret is
+ * only in the header.
+ */
 async function provisionerKeyOf(
   secret: string,
   options: ClientOptions,
@@ -222,7 +234,7 @@ async function provisionerKeyOf(
   });
   if (answer.ok) return answer;
   const { kind, message } = answer.failure;
-  // Something else on the way may refuse the request too; only coderd's own word counts.
+  // An intermediary may also reject the request; only a response of coderd counts.
   const isRefused =
     (kind === "forbidden" || kind === "invalid") && message.includes("provisioner daemon key invalid");
   return isRefused ? succeeded(undefined) : answer;
@@ -232,7 +244,7 @@ interface Call<T> {
   readonly decoder: Decoder<T>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A value in the body that no message may quote. */
+  /** A secret in the body, which messages must not contain. */
   readonly secret?: string;
   readonly answerShape?: AnswerShape | undefined;
 }

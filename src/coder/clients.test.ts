@@ -57,7 +57,7 @@ function leadership() {
   return { fence, loseUnnoticed, lose: () => fence.close(new NotLeaderError("lost")) };
 }
 
-/** Lets real sockets do their part until `condition` holds. */
+/** Lets real sockets make progress until `condition` holds. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await settle();
 }
@@ -234,7 +234,7 @@ describe("connections", () => {
     for (const { message } of failures) expect(message).toContain("no complete response within 10 s");
   });
 
-  it("of a coderd nobody asks any more are given up after a minute", async () => {
+  it("of a coderd are closed after a minute without requests", async () => {
     const coder = await start();
     success(await coder.buildInfo());
     await clock.advance(59_000);

@@ -10,29 +10,31 @@ import { type FinishedCall, timed } from "./timed.ts";
 
 const IDLE_MS = 60_000;
 
-/** A coderd and whom to be there. */
+/** Address of a coderd and the token to use. */
 export interface CoderTarget {
   readonly url: string;
   readonly token?: string | undefined;
   /**
-   * Host of its access URL, by which it wants to be asked: its certificate is checked for that name, and each request says
-   * that it is for that host. The connection goes to `url` all the same.
+   * Host of the access URL. The certificate must be valid for this name, and requests are sent for this host,
+   * but the connection goes to `url`.
    */
   readonly accessHost?: string | undefined;
-  /** PEM certificates to trust besides the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string | undefined;
-  /** Why those can't be used: no request is made then, and every call fails with it. */
+  /**
+   * Why the certificates are not usable. If set, every call fails with this message and no request is sent.
+   */
   readonly fault?: string | undefined;
 }
 
 export interface CoderClientsOptions {
   readonly clock: Clock;
-  /** Asked as each request leaves the process. Once it is closed, all connections are cut. */
+  /** Checked before each request is sent. When it closes, all connections are closed. */
   readonly fence: Fence;
-  /** How to reach a coderd from here; straight to its URL unless said otherwise. */
+  /** Route to a coderd. Defaults to its URL. */
   readonly route?: Route;
   readonly observer?: CoderObserver;
-  /** Called after every call of every client. */
+  /** Called after each call. */
   readonly onCall?: (call: FinishedCall) => void;
 }
 
@@ -45,13 +47,13 @@ interface OpenHost {
 }
 
 /**
- * Clients for any number of coderds. Connections belong to a coderd, not to a client, so asking for a client
- * is cheap and all clients of one coderd share its connections and its limit. A coderd that nobody asked for
- * a minute keeps no connection and no memory.
+ * Clients for any number of coderds. All clients of one coderd share its connections and its concurrency
+ * limit, so creating a client is cheap. A coderd that has not been used for a minute holds no connections and
+ * no memory.
  */
 export class CoderClients {
   readonly #options: CoderClientsOptions;
-  /** By what is the same for the same coderd and authorities. */
+  /** Keyed by coderd and certificates. */
   readonly #hosts = new Map<string, OpenHost>();
 
   constructor(options: CoderClientsOptions) {
@@ -59,7 +61,7 @@ export class CoderClients {
     options.fence.signal.addEventListener("abort", () => void this.close(), { once: true });
   }
 
-  /** A client for `target`. With a URL that is none, every call fails and says so. */
+  /** Returns a client for `target`. If the URL is invalid, every call fails. */
   client({ url: address, token, accessHost, ca, fault }: CoderTarget): CoderClient {
     const { clock, observer, onCall } = this.#options;
     const url = httpUrl(address);
@@ -71,7 +73,7 @@ export class CoderClients {
       send: async (request) => {
         if (fault) throw new NoAnswer(fault);
         if (!url) throw new NoAnswer("its URL is not a valid http:// or https:// URL");
-        // Once, and not before it is needed: a text of authorities may be long.
+        // Computed once and on demand, because the certificates may be long.
         key ??= `${url.origin}${url.pathname} ${accessHost ?? ""} ${ca ? hash("sha256", ca) : ""}`;
         return this.#send(request, key, { url, accessHost, ca });
       },
@@ -80,7 +82,7 @@ export class CoderClients {
     return observer ? observed(measured, address, observer) : measured;
   }
 
-  /** The number of coderds that hold connections. */
+  /** Number of coderds with open connections. */
   get open(): number {
     return this.#hosts.size;
   }

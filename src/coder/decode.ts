@@ -1,15 +1,16 @@
-/** Turns parsed JSON into a value of a known shape, or throws `UnexpectedShape`. */
+/** Converts parsed JSON into a value of a known type, or throws `UnexpectedShape`. */
 export type Decoder<T> = (value: unknown, path: string) => T;
 
-/** The values that a decoder makes. */
 export type Decoded<D extends Decoder<unknown>> = Readonly<ReturnType<D>>;
 
-/** An answer was JSON but not of the shape this client knows. Says where and what, never the value. */
+/**
+ * The response is JSON but does not have the expected shape. The message contains the path, never the value.
+ */
 export class UnexpectedShape extends Error {
   override readonly name = "UnexpectedShape";
 
   constructor(path: string, what: string) {
-    super(`${path === "" ? "the answer" : path} is ${what}`);
+    super(`${path === "" ? "the response" : path} is ${what}`);
   }
 }
 
@@ -24,27 +25,27 @@ function typeName(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** What coderd calls something is far shorter; a longer text would only fill statuses and memory. */
+/** Names in coderd are far shorter. Longer strings would only fill statuses and memory. */
 const MAX_LENGTH = 4_096;
 const MAX_WORD_LENGTH = 128;
 
 export const string = stringOf(MAX_LENGTH);
 
-/** An identifier, a version or a state. */
+/** An ID, version or state. */
 export const word = stringOf(MAX_WORD_LENGTH);
 
-/** A text of any length, for what is sent back as it was. */
-export const wholeText: Decoder<string> = (value, path) => {
+/** A string of any length, for values that are sent back unchanged. */
+export const unlimitedString: Decoder<string> = (value, path) => {
   if (typeof value !== "string") throw unexpected(path, "a string", value);
   return value;
 };
 
-/** The beginning of a text of any length. */
-export const excerpt: Decoder<string> = (value, path) => wholeText(value, path).slice(0, MAX_LENGTH);
+/** The beginning of a string of any length. */
+export const excerpt: Decoder<string> = (value, path) => unlimitedString(value, path).slice(0, MAX_LENGTH);
 
 function stringOf(maxLength: number): Decoder<string> {
   return (value, path) => {
-    const found = wholeText(value, path);
+    const found = unlimitedString(value, path);
     if (found.length > maxLength) throw new UnexpectedShape(path, `longer than ${maxLength} characters`);
     return found;
   };
@@ -55,27 +56,27 @@ export const number: Decoder<number> = (value, path) => {
   return value;
 };
 
-/** How many there are of something. */
+/** A non-negative integer. */
 export const count: Decoder<number> = (value, path) => {
   const found = number(value, path);
-  if (!Number.isSafeInteger(found) || found < 0) throw new UnexpectedShape(path, "no count");
+  if (!Number.isSafeInteger(found) || found < 0) throw new UnexpectedShape(path, "not a count");
   return found;
 };
 
-/** A time as coderd writes it, in milliseconds since the epoch. */
+/** A time in the format of coderd, in milliseconds since the epoch. */
 export const time: Decoder<number> = (value, path) => {
   const parsed = Date.parse(word(value, path));
-  if (Number.isNaN(parsed)) throw new UnexpectedShape(path, "no time");
+  if (Number.isNaN(parsed)) throw new UnexpectedShape(path, "not a time");
   return parsed;
 };
 
-/** The last second of the year 9999: later ones have no RFC 3339 form. */
+/** The last second of the year 9999. RFC 3339 cannot represent later times. */
 const LAST_SECOND = 253_402_300_799;
 
-/** A time in seconds since the epoch, in milliseconds. */
+/** A time in seconds since the epoch, converted to milliseconds. */
 export const unixTime: Decoder<number> = (value, path) => {
   const seconds = number(value, path);
-  if (!(seconds >= 0 && seconds <= LAST_SECOND)) throw new UnexpectedShape(path, "no time");
+  if (!(seconds >= 0 && seconds <= LAST_SECOND)) throw new UnexpectedShape(path, "not a time");
   return Math.floor(seconds) * 1_000;
 };
 
@@ -84,7 +85,7 @@ export const boolean: Decoder<boolean> = (value, path) => {
   return value;
 };
 
-/** A list of no more than `most`; Go writes an empty one as `null`. */
+/** A list with a maximum length. Go encodes an empty list as `null`. */
 export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Decoder<readonly T[]> {
   return (value, path) => {
     if (value === null) return [];
@@ -94,7 +95,7 @@ export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Deco
   };
 }
 
-/** A map from string to `T`; Go writes an empty one as `null`. */
+/** A map from string to `T`. Go encodes an empty map as `null`. */
 export function record<T>(item: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value, path) => {
     if (value === null) return {};
@@ -103,8 +104,8 @@ export function record<T>(item: Decoder<T>): Decoder<Readonly<Record<string, T>>
   };
 }
 
-/** A map from string to string, with what is longer than `length` cut there and marked as cut. */
-export function cutRecord(length: number): Decoder<Readonly<Record<string, string>>> {
+/** A map from string to string. Longer keys and values are truncated and marked. */
+export function truncatedRecord(length: number): Decoder<Readonly<Record<string, string>>> {
   const cut = (text: string) => (text.length > length ? `${text.slice(0, length)}…` : text);
   return (value, path) => {
     const entries = Object.entries(record(excerpt)(value, path));
@@ -116,7 +117,7 @@ export function optional<T>(item: Decoder<T>): Decoder<T | undefined> {
   return (value, path) => (value === undefined || value === null ? undefined : item(value, path));
 }
 
-/** Reads one field of an object after another; each knows its own path for the error message. */
+/** Decodes an object field by field. Each field knows its path for error messages. */
 export function object<T>(read: (field: <F>(name: string, decoder: Decoder<F>) => F) => T): Decoder<T> {
   return (value, path) => {
     const source = fields(value, path);

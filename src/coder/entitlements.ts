@@ -2,12 +2,12 @@ import type { Entitlements } from "./model.ts";
 
 export type LicenseTier = "none" | "trial" | "enterprise" | "premium" | "unknown";
 
-/** A feature counts in its grace period too: coderd still allows it. */
+/** A feature in its grace period is still allowed. */
 export type Entitlement = "entitled" | "grace_period" | "not_entitled" | "unknown";
 
 const ONLY_IN_PREMIUM = ["custom_roles", "multiple_organizations"];
 
-/** The tier of a deployment's license, derived from what it allows: coderd does not name it. */
+/** Derives the tier of the license from its features, because coderd does not report it. */
 export function licenseTier(entitlements: Entitlements): LicenseTier {
   if (!entitlements.hasLicense) return "none";
   if (entitlements.trial) return "trial";
@@ -16,22 +16,22 @@ export function licenseTier(entitlements: Entitlements): LicenseTier {
 }
 
 /**
- * What coderd says under every license without an add-on, as long as the AI gateway is not turned off: an offer, and
- * nothing that anybody has to act on.
+ * A warning that coderd reports for every license without the add-on while the AI gateway is enabled. It is
+ * an offer and requires no action.
  */
 const OFFERS = [/^The AI Governance add-on is required to use AI Gateway\b/];
 
-/** What coderd warns of, in its own words, but for what calls for no action. */
+/** Warnings of coderd that require action. */
 export function warningsOf({ warnings }: Entitlements): readonly string[] {
   return warnings.filter((warning) => !OFFERS.some((offer) => offer.test(warning)));
 }
 
-/** Whether daemons outside coderd may be used, which provisioner keys need. */
+/** Whether external daemons are allowed, which provisioner keys require. */
 export function externalProvisionerDaemons(entitlements: Entitlements): Entitlement {
   return entitlementOf(entitlements, "external_provisioner_daemons");
 }
 
-/** Whether the licenses allow a feature, by coderd's name for it. */
+/** Whether the licenses include a feature, by its name in coderd. */
 export function allows(entitlements: Entitlements, feature: string): boolean {
   return isAllowed(entitlementOf(entitlements, feature));
 }

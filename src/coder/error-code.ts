@@ -1,4 +1,4 @@
-/** The error code of a failed connection, also where several addresses were tried. */
+/** Returns the error code of a failed connection, including attempts with several addresses. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if ("code" in error && typeof error.code === "string") return error.code;

@@ -1,40 +1,40 @@
 /**
- * Why coderd did not do what was asked. Every `message` is safe to show in a condition, an event or a log:
- * it says what came back from where, and never holds a token, a key, a JWT or a body.
+ * Why a request to coderd failed. Every `message` is safe for conditions, events and logs: it contains the
+ * request and the response, but never a token, key, JWT or body.
  */
 export type CoderFailure =
-  /** This coderd has no such route: an open-source build, or one that is too old. */
+  /** This coderd does not have the route: it is an open-source build or too old. */
   | { readonly kind: "unsupported"; readonly message: string }
-  /** The token is refused altogether, or it may not do this. */
+  /** coderd rejects the token, or the token lacks the permission. */
   | {
       readonly kind: "forbidden";
       readonly why: "unauthenticated" | "notPermitted";
       readonly message: string;
     }
-  /** The license does not cover this. */
+  /** The license does not include the feature. */
   | { readonly kind: "notEntitled"; readonly message: string }
-  /** Too many requests; `retryAfterMs` is what coderd asked for, if it did. */
+  /** Too many requests. `retryAfterMs` is the delay that coderd requested, if any. */
   | { readonly kind: "rateLimited"; readonly retryAfterMs?: number; readonly message: string }
-  /** The thing exists already. */
+  /** The object already exists. */
   | { readonly kind: "duplicate"; readonly message: string }
-  /** The thing does not exist, or is hidden from this token. */
+  /** The object does not exist, or the token is not permitted to read it. */
   | { readonly kind: "notFound"; readonly message: string }
-  /** coderd understood and rejects what was sent: only different input can help. */
+  /** coderd rejects the input. Only different input can succeed. */
   | { readonly kind: "invalid"; readonly message: string }
-  /** Nothing usable came back. Whether the request took effect is unknown; trying again may help. */
+  /** No valid response. The request may have taken effect; a retry may succeed. */
   | { readonly kind: "transient"; readonly why?: TransientCause; readonly message: string };
 
-/** `database`: coderd answers that it can't reach its own database, so that it knows no token either. */
+/** `database`: coderd reports that it cannot reach its database, so it cannot check tokens either. */
 type TransientCause = "noAnswer" | "database";
 
-/** Whether coderd says that its database is out of reach. */
+/** Whether coderd reports that it cannot reach its database. */
 export function isDatabaseOutage(
   failure: CoderFailure | { readonly message: string },
 ): failure is Extract<CoderFailure, { kind: "transient" }> & { readonly why: "database" } {
   return "why" in failure && failure.why === "database";
 }
 
-/** Whether coderd is only out of reach, in trouble or busy, so that trying again may help. */
+/** Whether coderd is unreachable, failing or busy, so that a retry may succeed. */
 export function mayPass({ kind }: CoderFailure): boolean {
   return kind === "transient" || kind === "rateLimited";
 }

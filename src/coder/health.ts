@@ -1,6 +1,6 @@
 import { boolean, type Decoder, excerpt, list, object, optional, time, word } from "./decode.ts";
 
-/** The parts of coderd's health report, by the names that it gives them, the gravest first. */
+/** Sections of coderd's health report by their names in the API, most severe first. */
 const HEALTH_SECTIONS = [
   "database",
   "access_url",
@@ -11,34 +11,34 @@ const HEALTH_SECTIONS = [
 ] as const;
 export type HealthSection = (typeof HEALTH_SECTIONS)[number];
 
-/** Something that coderd's own checks object to. */
+/** A problem found by coderd's health checks. */
 export interface HealthFinding {
   readonly section: HealthSection;
-  /** coderd's code, such as `EDB01`; `EUNKNOWN` where it gives none. */
+  /** Code assigned by coderd, such as `EDB01`, or `EUNKNOWN`. */
   readonly code: string;
   readonly isError: boolean;
 }
 
-/** The report that one replica of coderd made of the whole deployment, and keeps for ten minutes. */
+/** Health report of the whole deployment by one replica of coderd, which caches it for ten minutes. */
 export interface HealthReport {
-  /** Each section and code once. What people dismissed in coderd is not among them. */
+  /** Each section and code once, without those that users dismissed. */
   readonly findings: readonly HealthFinding[];
-  /** When the replica made it: an answer that repeats an earlier report has the same time. */
+  /** Time at which the replica created the report. A cached report keeps its time. */
   readonly madeAt: number;
 }
 
 const UNKNOWN_CODE = "EUNKNOWN";
 const CODE = /^E[A-Z]{1,12}\d{0,4}$/;
-/** More than coderd has for any section. */
+/** More than coderd defines for any section. */
 const MAX_CODES = 10;
 
-/** A later coderd may lack a section. */
+/** Later versions of coderd may omit a section. */
 export const healthReport: Decoder<HealthReport> = object((field) => ({
   findings: HEALTH_SECTIONS.flatMap((section) => field(section, optional(findingsIn(section))) ?? []),
   madeAt: field("time", time),
 }));
 
-/** Whether coderd can have made a finding that was kept elsewhere. */
+/** Whether a recorded finding is one that coderd can report. */
 export function isFinding<F extends { readonly section: string; readonly code: string }>(
   finding: F,
 ): finding is F & { readonly section: HealthSection } {
@@ -62,7 +62,7 @@ function findingsIn(section: HealthSection): Decoder<HealthFinding[]> {
 
 const warningCode = object((warning) => codeOf(warning("code", optional(excerpt)) ?? ""));
 
-/** An error begins with its code, if it has one. */
+/** An error starts with its code, if it has one. */
 function codeOf(text: string): string {
   const [code = ""] = text.split(":", 1);
   return CODE.test(code) ? code : UNKNOWN_CODE;

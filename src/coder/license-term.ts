@@ -1,15 +1,15 @@
 import type { LicenseTerm } from "./model.ts";
 
-/** The term that counts, merged from those of all licenses. Times are in milliseconds since the epoch. */
+/** The effective term, merged from all licenses. Times are in milliseconds since the epoch. */
 export interface MergedTerm extends LicenseTerm {
-  /** Where the deployment stands between the terms of its licenses. */
+  /** Position of the current time relative to the terms. */
   readonly state: "notStarted" | "inTerm" | "inGrace" | "over";
 }
 
 /**
- * The term of a deployment with these licenses, which coderd reports nowhere. Terms that overlap or follow one another
- * without a gap are one, as in coderd's own warnings: a successor that was uploaded in time ends them. After a term its
- * grace counts until the next begins. Absent without licenses.
+ * Merges the terms of the licenses, which coderd does not report. Terms that overlap or are adjacent form one
+ * term, as in coderd's own warnings, so a successor that is uploaded in time ends the warnings. The grace
+ * period after a term ends when the next term starts. Undefined without licenses.
  */
 export function mergedTerm(licenses: readonly LicenseTerm[], now: number): MergedTerm | undefined {
   const blocks = merged(licenses);

@@ -29,7 +29,7 @@ export type User = Decoded<typeof user>;
 
 export const tokenEnd: Decoder<number> = object((field) => field("expires_at", time));
 
-/** Compare organizations by `id`: `default` is an alias whose organization has another name. */
+/** Compare organizations by `id`, because `default` is an alias for an organization with another name. */
 export const organization = object((field) => ({
   id: field("id", word),
 }));
@@ -45,18 +45,18 @@ export type ProvisionerKey = Decoded<typeof provisionerKey>;
 
 export const createdProvisionerKey: Decoder<string> = object((field) => field("key", string));
 
-/** In milliseconds since the epoch. Absent where the license lacks a date that every valid one has. */
+/** In milliseconds since the epoch. Absent if the license lacks a date that every valid license has. */
 const term = object((claim) => {
   const starts = claim("nbf", optional(unixTime));
   const expires = claim("license_expires", optional(unixTime));
   const graceEnds = claim("exp", optional(unixTime));
   if (starts === undefined || expires === undefined || graceEnds === undefined) return undefined;
-  // The grace, in which the license still counts, ends not before the term.
+  // The license remains valid in the grace period, which does not end before the term.
   return { starts, expires, graceEnds: Math.max(expires, graceEnds) };
 });
 export type LicenseTerm = NonNullable<Decoded<typeof term>>;
 
-/** A license as coderd has it, also one that is over. */
+/** A license stored in coderd, including expired licenses. */
 export const license = object((field) => ({
   id: field("id", number),
   uuid: field("uuid", word),
@@ -64,11 +64,11 @@ export const license = object((field) => ({
 }));
 export type License = Decoded<typeof license>;
 
-/** Something that licenses count. */
+/** A resource that licenses limit. */
 interface Counted {
-  /** Absent where coderd does not count it. */
+  /** Absent if coderd does not report it. */
   readonly used: number | undefined;
-  /** Absent where no license sets a limit. */
+  /** Absent if unlimited. */
   readonly allowed: number | undefined;
 }
 
@@ -79,29 +79,29 @@ const counted: Decoder<Counted> = object((feature) => ({
 
 const uncounted: Counted = { used: undefined, allowed: undefined };
 
-/** What licenses count. A coderd that does not know a feature says nothing of it. */
+/** Limits of the licenses. A coderd that does not know a feature omits it. */
 const limits = object((feature) => ({
   seats: feature("user_limit", optional(counted)) ?? uncounted,
   managedAgents: feature("managed_agent_limit", optional(counted)) ?? uncounted,
   aiSeats: feature("ai_governance_user_limit", optional(counted)) ?? uncounted,
 }));
 
-/** What the licenses of a deployment allow. Anyone may read it: it proves nothing about a token. */
+/** Entitlements of the deployment. Reading them needs no authentication, so they do not validate a token. */
 export const entitlements = object((field) => {
   const errors = field("errors", optional(list(excerpt)));
   const warnings = field("warnings", optional(list(excerpt)));
   return {
     hasLicense: field("has_license", boolean),
     trial: field("trial", boolean),
-    /** Feature name to `entitled`, `grace_period`, `not_entitled`, or what a later coderd may add. */
+    /** Feature name to `entitled`, `grace_period`, `not_entitled`, or a value of a later version. */
     features: field("features", record(object((feature) => feature("entitlement", word)))),
-    /** Active users, workspaces that were built with agents of AI, and users of AI. */
+    /** Active users, workspaces built with AI agents, and AI users. */
     ...(field("features", optional(limits)) ?? {
       seats: uncounted,
       managedAgents: uncounted,
       aiSeats: uncounted,
     }),
-    /** In coderd's own words, errors before warnings. */
+    /** Messages of coderd, errors before warnings. */
     warnings: [...(errors ?? []), ...(warnings ?? [])],
   };
 });
@@ -119,22 +119,22 @@ export const workspaceProxy = object((field) => {
     name: field("name", string),
     displayName: field("display_name", string),
     icon: field("icon_url", string),
-    /** `ok`, `unreachable`, `unhealthy` or `unregistered`, as coderd last saw it. */
+    /** Last status that coderd observed: `ok`, `unreachable`, `unhealthy` or `unregistered`. */
     status: status?.status ?? "unregistered",
-    /** What coderd holds against it, in its own words. */
+    /** Problems that coderd reports. */
     errors: status?.errors ?? [],
   };
 });
 export type WorkspaceProxy = Decoded<typeof workspaceProxy>;
 
-/** All proxies of a deployment. coderd lists itself as the one named `primary`. */
+/** All proxies of a deployment. coderd lists itself as `primary`. */
 export const workspaceProxies: Decoder<readonly WorkspaceProxy[]> = object((field) =>
   field("regions", list(workspaceProxy)),
 );
 
 export const registeredProxy = object((field) => ({
   proxy: field("proxy", workspaceProxy),
-  /** The session token of the proxy; coderd shows it only here. */
+  /** Session token of the proxy. Only this response contains it. */
   token: field("proxy_token", string),
 }));
 export type RegisteredProxy = Decoded<typeof registeredProxy>;

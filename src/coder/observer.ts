@@ -1,13 +1,13 @@
 import type { CoderClient } from "./client.ts";
 import type { ProvisionerKey } from "./model.ts";
 
-/** Gets a copy of what coderds answer to others; metrics implement it. It gets no secret. */
+/** Receives copies of responses, for example for metrics. It receives no secrets. */
 export interface CoderObserver {
-  /** Keys that the coderd at `url` has in one organization. */
+  /** Keys of one organization in the coderd at `url`. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void;
 }
 
-/** The client itself, its answers passed to the observer as well. */
+/** Wraps a client so that the observer receives its responses. */
 export function observed(client: CoderClient, url: string, observer: CoderObserver): CoderClient {
   return {
     ...client,

@@ -121,7 +121,7 @@ describe("what a hostile coderd lists", () => {
       /more than 50000 values/,
     ],
     ["an identifier without end", [job({ id: "x".repeat(200) })], /id is longer than 128/],
-    ["a time that is none", [job({ created_at: "soon" })], /created_at is no time/],
+    ["a time that is none", [job({ created_at: "soon" })], /created_at is not a time/],
     ["lists of 40 megabytes", [job({ available_workers: ["x".repeat(40_000_000)] })], /larger than 32 MiB/],
   ])("is refused when it holds %s", async (_, body, message) => {
     answerWith(JOBS, body);
@@ -136,7 +136,7 @@ describe("what a hostile coderd lists", () => {
     answerWith(DAEMONS, Array(2_001).fill(one));
     expect(failure(await coder.provisionerDaemons(organization))).toMatchObject({
       kind: "transient",
-      message: expect.stringMatching(/the answer is a list of more than 2000/),
+      message: expect.stringMatching(/the response is a list of more than 2000/),
     });
   });
 
@@ -149,7 +149,7 @@ describe("what a hostile coderd lists", () => {
     expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1_000 }, (_, index) => `${index}`));
   });
 
-  it("has its tags cut after 256 characters, such that they are no tags of a pool", async () => {
+  it("has its tags truncated after 256 characters, so that they match no pool", async () => {
     const [long, just] = ["x".repeat(1_000_000), "y".repeat(256)];
     answerWith(JOBS, [job({ tags: { a: long, [just]: just, ["z".repeat(300)]: "" } })]);
     const [{ tags = {} } = {}] = success(await coder.unfinishedJobs(organization));

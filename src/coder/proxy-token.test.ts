@@ -73,7 +73,7 @@ describe("a registered proxy", () => {
     expect(await accepted(token)).toBe(true);
   });
 
-  test("costs no request to refuse what is no token", async () => {
+  test("is rejected without a request if it is not a valid token", async () => {
     const before = deployment.count();
     expect(await accepted("two\nlines")).toBe(false);
     expect(deployment.count()).toBe(before);

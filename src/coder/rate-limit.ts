@@ -3,9 +3,9 @@ import { backoff, type Random } from "kube-controller-runtime";
 const POLICY = { baseMs: 2_000, capMs: 120_000 };
 
 /**
- * How long to wait after the `attempt`-th rate-limited answer in a row (counted from 0): 2 s doubling to
- * 2 min, spread over the upper half of that so that many callers do not return together, and never less
- * than coderd asked for, up to those 2 min.
+ * Returns the delay after the `attempt`-th consecutive rate-limited response, counted from 0. It doubles from
+ * 2 s to 2 min, with jitter over the upper half to spread callers, and is at least the requested delay, up to
+ * 2 min.
  */
 export function rateLimitDelay(attempt: number, retryAfterMs: number | undefined, random: Random): number {
   const spread = backoff(POLICY, attempt + 1, random);
@@ -13,7 +13,7 @@ export function rateLimitDelay(attempt: number, retryAfterMs: number | undefined
   return Math.max(spread, Math.min(retryAfterMs, POLICY.capMs) + POLICY.baseMs * random());
 }
 
-/** Reads a `Retry-After` header, seconds or a date, as milliseconds from `now`. */
+/** Parses a `Retry-After` header, in seconds or as a date, into milliseconds from `now`. */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000;

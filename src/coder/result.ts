@@ -1,4 +1,4 @@
-/** What a call to the outside came to: a value, or a failure as data. Remote faults are never thrown. */
+/** The result of an external call: a value, or a failure. Remote failures are never thrown. */
 export type Result<T, F> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: F };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { daemonTags, servesTags } from "./tags.ts";
+import { daemonTags, matchesTags } from "./tags.ts";
 
 const UNTAGGED = { scope: "organization", owner: "" };
 
@@ -46,6 +46,6 @@ describe("a daemon", () => {
       false,
     ],
   ])("%s", (_, daemon, job, expected) => {
-    expect(servesTags(daemon, job)).toBe(expected);
+    expect(matchesTags(daemon, job)).toBe(expected);
   });
 });

@@ -1,15 +1,18 @@
 import type { Tags } from "./provisioning.ts";
 
 const ORGANIZATION_SCOPE: Tags = { scope: "organization", owner: "" };
-const NOBODY = "00000000-0000-0000-0000-000000000000";
+const NO_USER = "00000000-0000-0000-0000-000000000000";
 
-/** The tags that coderd gives to the daemons of a key. A key belongs to nobody, so that of scope `user` serve nobody. */
+/**
+ * Tags that coderd assigns to the daemons of a key. A key has no owner, so tags with scope `user` match no
+ * jobs.
+ */
 export function daemonTags(keyTags: Tags): Tags {
   const given = Object.fromEntries(Object.entries(keyTags).filter(([, value]) => value !== ""));
-  return given.scope === "user" ? { ...given, owner: NOBODY } : { ...given, ...ORGANIZATION_SCOPE };
+  return given.scope === "user" ? { ...given, owner: NO_USER } : { ...given, ...ORGANIZATION_SCOPE };
 }
 
-/** Tags without those that coderd gives every daemon anyway. */
+/** Tags without those that coderd assigns to every daemon. */
 export function distinctiveTags(tags: Tags): Tags {
   return Object.fromEntries(
     Object.entries(tags).filter(([name, value]) => ORGANIZATION_SCOPE[name] !== value),
@@ -17,22 +20,22 @@ export function distinctiveTags(tags: Tags): Tags {
 }
 
 /**
- * Whether coderd would hand a job to a daemon of the same organization, as its database function
- * `provisioner_tagset_contains` has it: an untagged job goes to untagged daemons alone, any other to daemons
- * that have all its tags. What kind of provisioner a job needs is not in coderd's API.
+ * Whether coderd would assign a job to a daemon of the same organization, like its database function
+ * `provisioner_tagset_contains`: an untagged job requires an untagged daemon; any other job requires a daemon
+ * with all its tags. coderd's API does not expose the provisioner type of a job.
  */
-export function servesTags(daemon: Tags, job: Tags): boolean {
-  return serversOf(job)(daemon);
+export function matchesTags(daemon: Tags, job: Tags): boolean {
+  return daemonMatcher(job)(daemon);
 }
 
-/** The same for many daemons: the tags of the job are taken apart once. */
-export function serversOf(job: Tags): (daemon: Tags) => boolean {
+/** The same for many daemons. Prepares the tags of the job once. */
+export function daemonMatcher(job: Tags): (daemon: Tags) => boolean {
   const asked = Object.entries(job);
   const isUntagged = asked.length === 2 && contains(job, Object.entries(ORGANIZATION_SCOPE));
   return (daemon) => contains(daemon, asked) && (!isUntagged || Object.keys(daemon).length === asked.length);
 }
 
-/** What every object inherits is no text, so that it equals no tag. */
+/** Inherited properties are not strings, so they match no tag. */
 function contains(all: Tags, some: readonly (readonly [string, string])[]): boolean {
   for (const [key, value] of some) if (all[key] !== value) return false;
   return true;
@@ -48,7 +51,7 @@ interface Offer {
  * Of offers that do not serve a job, the one that lacks the fewest of its tags, and those tags. An offer that lacks none
  * has too many, as for an untagged job, and is not near.
  */
-export function nearestOffer(
+export function closestOffer(
   offers: readonly Offer[],
   job: Tags,
 ): { readonly name: string; readonly missing: Tags } | undefined {

@@ -1,18 +1,18 @@
 import type { Clock } from "kube-controller-runtime";
 import type { Result } from "./result.ts";
 
-/** A call to coderd or to its database that is over. */
+/** A finished call to coderd or its database. */
 export interface FinishedCall {
-  /** The method that was called; there are few. */
+  /** Method name, from a small set. */
   readonly call: string;
-  /** `ok`, the kind of the failure, or `error` for what was not foreseen. */
+  /** `ok`, the kind of failure, or `error` for an unexpected error. */
   readonly result: string;
   readonly seconds: number;
 }
 
 type Call = (...input: unknown[]) => Promise<Result<unknown, { readonly kind: string }>>;
 
-/** The same calls, each of which is reported when it is over. */
+/** Wraps calls so that each is reported when it ends. */
 export function timed<C extends object>(
   calls: C,
   clock: Pick<Clock, "monotonic">,

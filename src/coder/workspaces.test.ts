@@ -11,7 +11,7 @@ import { workspacePage } from "./workspaces.ts";
 const [OWNER, MEMBER] = ["ownerowner-ownerownerownerowner12", "membermemb-membermembermembermem1"];
 const START = Date.parse("2026-08-03T08:00:00Z");
 
-/** What the real coderd listed. */
+/** Response of the real coderd. */
 const recorded = JSON.parse(
   readFileSync(new URL("../../test/fixtures/coderd/workspaces.json", import.meta.url), "utf8"),
 );
@@ -107,12 +107,12 @@ describe("the simulator", () => {
   });
 });
 
-/** What was recorded has no agents. */
+/** The recording contains no agents. */
 function withoutResources(key: string, value: unknown): unknown {
   return key === "resources" ? [] : value;
 }
 
-/** The names of all fields, and what kind of value each has. */
+/** Field names and the type of each value. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (value === null || typeof value !== "object") return value === null ? "null" : typeof value;

@@ -1,7 +1,7 @@
-import { cutRecord, type Decoded, list, number, object, optional, time, word } from "./decode.ts";
+import { type Decoded, list, number, object, optional, time, truncatedRecord, word } from "./decode.ts";
 import { MAX_TAG_LENGTH } from "./provisioning.ts";
 
-/** As many as coderd is asked for at once. */
+/** Page size of requests to coderd. */
 export const WORKSPACES_PER_PAGE = 100;
 
 const latestBuild = object((field) => ({
@@ -9,13 +9,13 @@ const latestBuild = object((field) => ({
   deadline: field("deadline", optional(time)),
   job: field(
     "job",
-    object((job) => ({ status: job("status", word), tags: job("tags", cutRecord(MAX_TAG_LENGTH)) })),
+    object((job) => ({ status: job("status", word), tags: job("tags", truncatedRecord(MAX_TAG_LENGTH)) })),
   ),
 }));
 
 /**
- * What is known of a workspace's schedule, as coderd chooses workspaces for a transition; whether their owner is
- * suspended is not in the list.
+ * The schedule of a workspace, based on coderd's criteria for transitions. The list does not contain whether
+ * the owner is suspended.
  */
 const scheduledWorkspace = object((field) => {
   const { transition, deadline, job } = field("latest_build", latestBuild);
@@ -23,15 +23,17 @@ const scheduledWorkspace = object((field) => {
   const isResting = field("dormant_at", optional(time)) !== undefined || job.status === "failed";
   const scheduled = { stop: nextStartAt, start: deadline }[transition];
   return {
-    /** What its builds ask of a daemon, as its last one did. */
+    /** Tags of its last build, which its next build has as well. */
     tags: job.tags,
-    /** When coderd starts or stops it by itself, if it does; long ago when that is overdue. */
+    /**
+     * Time at which coderd starts or stops the workspace automatically, if it does. In the past if overdue.
+     */
     dueAt: isResting ? undefined : scheduled,
   };
 });
 export type ScheduledWorkspace = Decoded<typeof scheduledWorkspace>;
 
-/** Some workspaces of an organization, and how many there are in all. */
+/** A page of workspaces of an organization and the total number. */
 export const workspacePage = object((field) => ({
   workspaces: field("workspaces", list(scheduledWorkspace, WORKSPACES_PER_PAGE)),
   count: field("count", number),

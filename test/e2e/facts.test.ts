@@ -5,7 +5,7 @@ import { unfenced } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { type Database, type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { CoderClients } from "../../src/coder/clients.ts";
-import { servesTags } from "../../src/coder/tags.ts";
+import { matchesTags } from "../../src/coder/tags.ts";
 import { verdict } from "../../src/operator/control-plane/health/verdict.ts";
 import { coderModule } from "../../tools/coder/module.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
@@ -47,7 +47,7 @@ describe.skipIf(!binaries)("what the other tests take for granted of coderd", ()
   test("it matches the tags of jobs and daemons as the operator does", async () => {
     const sets = JSON.stringify(TAG_SETS.map((tags) => JSON.stringify(tags)));
     const rows = await database.query(MATCHES.replaceAll("$1", `'${sets}'`));
-    const ours = TAG_SETS.flatMap((daemon) => TAG_SETS.map((job) => ({ matches: servesTags(daemon, job) })));
+    const ours = TAG_SETS.flatMap((daemon) => TAG_SETS.map((job) => ({ matches: matchesTags(daemon, job) })));
     expect(ours).toEqual(rows);
   });
 

@@ -110,7 +110,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: a message of Postgres that is announced as too long is not waited for",
     file: "src/coder/operator-access/wire.ts",
-    from: "if (size > this.#mostBytes) throw tooLong(this.#mostBytes);",
+    from: "if (size > this.#maxBytes) throw tooLong(this.#maxBytes);",
     to: "",
     tests: ["src/coder/operator-access"],
   },
@@ -145,7 +145,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: referenced objects are kept up to so many bytes",
     file: "packages/kube-controller-runtime/src/cache/contents.ts",
-    from: "if (this.#bytes <= this.#mostBytes) break;",
+    from: "if (this.#bytes <= this.#maxBytes) break;",
     to: "break;",
     tests: ["packages/kube-controller-runtime/src/cache"],
   },

@@ -17,7 +17,7 @@ import {
   wideColumn,
 } from "./schema.ts";
 
-/** Names one value: a Secret in the object's namespace and a key of its data. */
+/** A reference to a key in a Secret in the same namespace. */
 export function secretKeyRef(description: string, defaultKey: string, options: { default?: string } = {}) {
   return object(description, {
     key: optional(secretDataKey(`Key in the Secret's data. Defaults to \`${defaultKey}\`.`, options)),
@@ -26,7 +26,7 @@ export function secretKeyRef(description: string, defaultKey: string, options: {
 }
 export type SecretKeyRef = Static<ReturnType<typeof secretKeyRef>>;
 
-/** Where the operator put a value; status only, so nothing is validated. */
+/** Location of a value that the operator stored. Status only, so it needs no validation. */
 export function recordedSecretRef(description: string) {
   return object(description, {
     key: optional(text("Key in the Secret's data.")),
@@ -50,7 +50,7 @@ export function tls(options: { default?: object } = {}) {
 }
 export type TlsSpec = Static<ReturnType<typeof tls>>;
 
-/** Fields that the status of every kind has. */
+/** Status fields of every kind. */
 export const statusFields = {
   conditions: optional(
     kubeList<Wire<V1Condition>>(
@@ -74,38 +74,37 @@ export const statusFields = {
 };
 export type Condition = Wire<V1Condition>;
 
-const ofCondition = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+const conditionPath = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
 
-/** The first columns of every kind: whether it is as its manifest says, and why not. */
+/** The first columns of every kind: whether the object is ready, and the reason. */
 export const readinessColumns: readonly PrinterColumn[] = [
-  column("Ready", ofCondition("Ready", "status"), "Whether the object matches its spec."),
-  column("Reason", ofCondition("Ready", "reason"), "Reason of the Ready condition."),
+  column("Ready", conditionPath("Ready", "status"), "Whether the object matches its spec."),
+  column("Reason", conditionPath("Ready", "reason"), "Reason of the Ready condition."),
   wideColumn("Phase", ".status.phase", "Pending, or Ready if at least one pod is ready."),
 ];
 
-/** How many pods are ready, of how many; the bare number is for those who have read it before. */
+/** Ready and desired pods. The numeric column is for existing scripts. */
 export const podsColumns: readonly PrinterColumn[] = [
   column("Pods", ".status.pods", "Number of ready and desired pods."),
   { ...wideColumn("Replicas", ".status.readyReplicas", "Number of ready pods."), type: "integer" },
 ];
 
-/** The last columns of every kind. */
 export const lastColumns: readonly PrinterColumn[] = [
-  // Empty for most objects, and the first thing to know about one that does not change.
+  // Empty for most objects, but essential for an object that does not change.
   column(
     "Paused",
-    ofCondition("Paused", "status"),
+    conditionPath("Paused", "status"),
     "True if the annotation coder.com/paused suspends reconciliation.",
   ),
   { ...column("Age", ".metadata.creationTimestamp", "Time since creation."), type: "date" },
 ];
 
-/** `Ready` as soon as one pod is ready. */
+/** `Ready` if at least one pod is ready. */
 export type Phase = "Pending" | "Ready";
 
 /*
- * Rules over whole objects run at every write, also when only status or finalizers change. They let pass what
- * was stored before they existed, or such an object could not even be deleted.
+ * Rules on the whole object run on every write, including writes of the status or finalizers. They must
+ * accept objects that were stored before the rule existed; otherwise, such objects could not be deleted.
  */
 
 export function specRequired(message: string): Rule {
@@ -118,7 +117,7 @@ export function specRequired(message: string): Rule {
   };
 }
 
-/** For kinds with a Service of their own name: all else that is wrong with a name, shortening repairs. */
+/** For kinds whose Service has the same name. Shortening handles all other invalid names. */
 export const nameWithoutDot: Rule = {
   rule: "oldSelf.hasValue() || !self.metadata.name.contains('.')",
   message: "must not contain a dot: the Service has the same name",

@@ -1,9 +1,8 @@
 /**
- * The defaults of the API, once. Those that the CRDs carry and those that only the reconcilers fill in come
- * from here, so the two cannot disagree. No schema library is imported: the operator loads this at start-up.
+ * Defaults of the API. The CRDs and the reconcilers both use them, so they cannot differ. This module does
+ * not import the schema library because the operator loads it at startup.
  */
 
-/** What a child, a container or a Secret reference gets when the manifest says nothing. */
 export const controlPlaneDefaults = {
   image: "ghcr.io/coder/coder:latest",
   replicas: 1,
@@ -40,12 +39,12 @@ export const workspaceProxyDefaults = {
 
 export const serviceDefaults = { type: "ClusterIP", port: 80 } as const;
 
-/** The data key of every Secret that holds a session, operator or proxy token. */
+/** Data key of Secrets that contain a session, operator or proxy token. */
 export const tokenSecretKey = "token";
 
 export const rbacDefaults = { workspacePerms: true, enableDeployments: true } as const;
 
-/** Kubernetes' own defaults, written out so that a probe does not change when Kubernetes' do. */
+/** The Kubernetes defaults, set explicitly so that a probe does not change when Kubernetes changes them. */
 export const probeDefaults = {
   initialDelaySeconds: 0,
   periodSeconds: 10,

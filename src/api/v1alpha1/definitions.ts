@@ -5,8 +5,8 @@ import type { ResourceDefinition } from "./schema.ts";
 import { workspaceProxy } from "./workspace-proxy.ts";
 
 /*
- * The kinds of the API with their schemas. Only the generator and tests load this module: the running operator
- * needs no schema.
+ * The kinds of the API with their schemas. Only the generator and tests load this module; the running
+ * operator needs no schemas.
  */
 
 export const controlPlaneDefinition: ResourceDefinition = { kind: CoderControlPlane, ...controlPlane };

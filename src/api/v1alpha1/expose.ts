@@ -54,12 +54,12 @@ const parentRef = object("A Gateway or ListenerSet that the route attaches to.",
   port: optional(port("Port of the listeners to attach to. Defaults to any port.")),
   sectionName: optional(objectName("Name of the listener to attach to. Defaults to all matching listeners.")),
 });
-// HTTPRoute itself takes no more parents than this.
-const someParents = { minItems: 1, maxItems: 32 };
+// The limit of HTTPRoute.
+const parentLimits = { minItems: 1, maxItems: 32 };
 
 const httpsRedirect = object("An HTTPRoute that redirects HTTP requests to HTTPS.", {
   annotations: optional(stringMap("Annotations of this HTTPRoute.")),
-  parentRefs: list("HTTP listeners that the route attaches to.", parentRef, someParents),
+  parentRefs: list("HTTP listeners that the route attaches to.", parentRef, parentLimits),
 });
 
 const listener = object("A port and host name on which the Gateway listens.", {
@@ -106,7 +106,7 @@ const gateway = object("Exposes Coder with an HTTPRoute of the Gateway API.", {
   annotations: optional(stringMap("Annotations of the HTTPRoute.")),
   httpsRedirect: optional(httpsRedirect),
   listenerSet: optional(listenerSet),
-  parentRefs: list("Gateways and ListenerSets that the route attaches to.", parentRef, someParents),
+  parentRefs: list("Gateways and ListenerSets that the route attaches to.", parentRef, parentLimits),
 });
 export type GatewayExposure = Static<typeof gateway>;
 
@@ -120,7 +120,7 @@ const oneExposure: Rule = {
 export const expose = object(exposeDescription, exposeFields, rules(oneExposure));
 export type ExposeSpec = Static<typeof expose>;
 
-/** A control plane has an access URL that may be another than that of its exposure. */
+/** The access URL of a control plane can differ from the host of its exposure. */
 export const controlPlaneExpose = object(
   exposeDescription,
   {

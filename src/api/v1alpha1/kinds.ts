@@ -4,13 +4,13 @@ import type { ProvisionerSpec, ProvisionerStatus } from "./provisioner.ts";
 import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "./workspace-proxy.ts";
 
 /*
- * The module that the operator loads: the schemas themselves stay out of the running process, only their
- * types come from there.
+ * The operator loads this module. It imports only types of the schemas, so the schemas are not loaded at run
+ * time.
  */
 
 const apiVersion = "coder.com/v1alpha1";
 
-/** An object of ours. `spec` may be absent: the API server accepts that, so reconcilers must too. */
+/** A custom resource. The API server accepts objects without `spec`, so reconcilers must handle them. */
 interface CustomResource<Spec, Status> extends KubeObject {
   spec?: Spec;
   status?: Status;

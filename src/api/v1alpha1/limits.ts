@@ -1,11 +1,11 @@
-/** Longest name of a provisioner key that coderd takes. */
+/** Maximum length of a provisioner key name in coderd. */
 export const maxKeyNameLength = 64;
 
-/** Names that coderd keeps for its own keys, in any case. */
+/** Names that coderd reserves for its own keys. Not case-sensitive. */
 export const reservedKeyNames = ["built-in", "user-auth", "psk"] as const;
 
-/** Longest message of the banner during an upgrade. */
+/** Maximum length of the banner message of an upgrade. */
 export const maxBannerLength = 1_024;
 
-/** More replicas than this are not told apart by their host names. */
+/** The operator records host names only up to this number of replicas. */
 export const maxUpgradeHosts = 100;

@@ -1,9 +1,9 @@
 import { type Rule, text } from "./schema.ts";
 
 /*
- * Patterns for names. Blanks around a name are accepted because manifests in the field have them and the
- * operator trims; an empty or blank name matches none of the first kind. Patterns cost nothing at admission,
- * where a CEL rule on each item of a list without a bound would exceed the budget.
+ * Patterns for names. They accept surrounding whitespace because existing manifests contain it and the
+ * operator trims it. Only the patterns of optional names accept an empty name. Patterns have no cost at
+ * admission, whereas a CEL rule on each item of an unbounded list would exceed the cost budget.
  */
 const dnsLabel = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
 const dnsSubdomain = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -19,12 +19,12 @@ function orEmpty(pattern: string): string {
 
 const nameLength = 253;
 
-/** A Secret, Gateway or control plane by name: never empty. */
+/** Name of a Secret, Gateway or control plane. Must not be empty. */
 export function objectName(description: string) {
   return text(description, { minLength: 1, maxLength: nameLength, pattern: exactly(dnsSubdomain) });
 }
 
-/** The name of an object that the operator makes; empty means the default name. */
+/** Name of an object that the operator creates. Empty means the default name. */
 export function childName(description: string) {
   return text(description, { maxLength: nameLength, pattern: orEmpty(dnsSubdomain) });
 }
@@ -33,12 +33,12 @@ export function namespaceName(description: string) {
   return text(description, { minLength: 1, pattern: exactly(dnsLabel) });
 }
 
-/** A namespace in a list where blank entries are skipped, as they always were. */
+/** A namespace in a list. Blank entries are ignored, for compatibility. */
 export function listedNamespace(description: string) {
   return text(description, { pattern: orEmpty(dnsLabel) });
 }
 
-/** A key of a Secret's data; empty means the default key. */
+/** Key in the data of a Secret. Empty means the default key. */
 export function secretDataKey(description: string, options: { default?: string } = {}) {
   return text(description, { maxLength: nameLength, pattern: orEmpty(dataKey), ...options });
 }

@@ -44,7 +44,7 @@ const extraRule = object(
   ),
 );
 
-/** Permissions of coderd, or of provisioner daemons, in Kubernetes. */
+/** Kubernetes permissions of coderd or of provisioner daemons. */
 export function rbac(options: { default?: object } = {}) {
   return object(
     "Permissions that workspaces need in Kubernetes.",
@@ -96,7 +96,7 @@ export function serviceAccount(options: { default?: object } = {}) {
 }
 export type ServiceAccountSpec = Static<ReturnType<typeof serviceAccount>>;
 
-/** Where permissions are, for the status. */
+/** Status only: namespaces with permissions to clean up. */
 export const workspaceNamespaces = list(
   "Additional namespaces in which the operator granted permissions to run workspaces.",
   Type.String(),

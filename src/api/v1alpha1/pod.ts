@@ -41,13 +41,16 @@ function one<T>(description: string, type: string) {
   return optional(kube<Wire<T>>(description, core(type)));
 }
 
-/** `keys` are the fields in which entries differ, as in a pod: the API server refuses others here, not there. */
-function several<T>(description: string, type: string, ...keys: readonly string[]) {
+/**
+ * `keys` are the fields that identify an entry, as in a pod. The API server then rejects duplicates in the
+ * custom resource instead of in the pod.
+ */
+function listMap<T>(description: string, type: string, ...keys: readonly string[]) {
   const distinct = { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys };
   return optional(kubeList<Wire<T>>(description, core(type), keys.length > 0 ? distinct : {}));
 }
 
-/** What may be said about the pods of every kind, and about what keeps them. */
+/** Pod fields of every kind. */
 export const podFields = {
   ...workloadFields,
   affinity: one<V1Affinity>("Scheduling constraints of the pods.", "Affinity"),
@@ -57,16 +60,16 @@ export const podFields = {
       Type.String(),
     ),
   ),
-  envFrom: several<V1EnvFromSource>(
+  envFrom: listMap<V1EnvFromSource>(
     "Secrets and ConfigMaps to populate environment variables from.",
     "EnvFromSource",
   ),
   extraArgs: optional(list("Additional arguments, appended to those that the operator sets.", Type.String())),
-  extraEnv: several<V1EnvVar>(
+  extraEnv: listMap<V1EnvVar>(
     "Additional environment variables. They override those that the operator sets.",
     "EnvVar",
   ),
-  hostAliases: several<V1HostAlias>(
+  hostAliases: listMap<V1HostAlias>(
     "Entries for the hosts file of the pods. They override the entries that the operator sets.",
     "HostAlias",
     "ip",
@@ -78,11 +81,11 @@ export const podFields = {
       "Never",
     ]),
   ),
-  imagePullSecrets: several<V1LocalObjectReference>(
+  imagePullSecrets: listMap<V1LocalObjectReference>(
     "Secrets in the same namespace with credentials for the image registry.",
     "LocalObjectReference",
   ),
-  initContainers: several<V1Container>(
+  initContainers: listMap<V1Container>(
     "Init containers of the pods. Those with restartPolicy Always run as sidecar containers.",
     "Container",
     "name",
@@ -113,34 +116,34 @@ export const podFields = {
   terminationGracePeriodSeconds: optional(
     int64("Seconds that a pod has to terminate gracefully. Defaults to 30.", { minimum: 0 }),
   ),
-  tolerations: several<V1Toleration>("Node taints that the pods tolerate.", "Toleration"),
-  topologySpreadConstraints: several<V1TopologySpreadConstraint>(
+  tolerations: listMap<V1Toleration>("Node taints that the pods tolerate.", "Toleration"),
+  topologySpreadConstraints: listMap<V1TopologySpreadConstraint>(
     "How to spread the pods across zones, nodes or other topology domains.",
     "TopologySpreadConstraint",
     "topologyKey",
     "whenUnsatisfiable",
   ),
-  volumeMounts: several<V1VolumeMount>(
+  volumeMounts: listMap<V1VolumeMount>(
     "Volume mounts of the container, in addition to those that the operator sets.",
     "VolumeMount",
     "mountPath",
   ),
-  volumes: several<V1Volume>(
+  volumes: listMap<V1Volume>(
     "Volumes of the pods, in addition to those that the operator sets.",
     "Volume",
     "name",
   ),
 };
 const podFieldsSchema = Type.Object(podFields);
-/** The fields that all three kinds share; shared builders take any spec that has them. */
+/** Pod fields that all three kinds have. Shared builders accept any spec with these fields. */
 export type PodFields = Static<typeof podFieldsSchema>;
 
-const notNegative = { minimum: 0 };
+const nonNegative = { minimum: 0 };
 
-/** A number of which 0 counts as absent. */
+/** A number for which 0 means absent. */
 function orDefault(description: string, field: keyof typeof probeDefaults) {
   return optional(
-    int32(`${description} Defaults to ${probeDefaults[field]}, also if set to 0.`, notNegative),
+    int32(`${description} Defaults to ${probeDefaults[field]}, also if set to 0.`, nonNegative),
   );
 }
 
@@ -153,7 +156,7 @@ function probeFields(enabled: string) {
     ),
     initialDelaySeconds: optional(
       int32("Seconds after the start of the container before the first probe.", {
-        ...notNegative,
+        ...nonNegative,
         default: probeDefaults.initialDelaySeconds,
       }),
     ),
@@ -166,7 +169,7 @@ function probeFields(enabled: string) {
   };
 }
 
-/** `default` is what the CRD fills in when the field is absent, if anything. */
+/** `default` is the default in the CRD, if any. */
 type ProbeOptions = { default?: { readonly enabled: boolean } };
 
 export function readinessProbe(description: string, defaults: ProbeOptions = {}) {

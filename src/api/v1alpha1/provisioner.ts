@@ -82,10 +82,10 @@ const bootstrap = object("Credentials that replace the operator token of the con
   ),
 });
 
-const mostReplicas = 1_000;
+const MAX_REPLICAS = 1_000;
 const { minReplicas, minIdle, scaleDownDelaySeconds, pollSeconds, priority, keepWarmMinutes } =
   autoscalingDefaults;
-const number = { minimum: 0, maximum: mostReplicas };
+const number = { minimum: 0, maximum: MAX_REPLICAS };
 
 const autoscaling = object(
   "Scales the number of daemons with the length of coderd's build queue. If set, `replicas` is only the initial number.",
@@ -102,7 +102,7 @@ const autoscaling = object(
         { default: keepWarmMinutes, minimum: 0, maximum: 1_440 },
       ),
     ),
-    maxReplicas: int32("The most daemons.", { minimum: 1, maximum: mostReplicas }),
+    maxReplicas: int32("The most daemons.", { minimum: 1, maximum: MAX_REPLICAS }),
     minIdle: optional(
       int32("Number of idle daemons to keep in addition to busy ones.", {
         ...number,
@@ -146,14 +146,14 @@ const autoscaling = object(
   ),
 );
 
-/** An object that was stored before the default existed has no number: the default counts. */
-const numberOf = (object: string) =>
+/** Objects that were stored before the default existed have no value; use the default. */
+const replicasOf = (object: string) =>
   `(has(${object}.spec.replicas) ? ${object}.spec.replicas : ${provisionerDefaults.replicas})`;
 
-const follows = (object: string) => `has(${object}.spec) && has(${object}.spec.autoscaling)`;
+const isAutoscaled = (object: string) => `has(${object}.spec) && has(${object}.spec.autoscaling)`;
 
-const numberFollowsQueue = {
-  rule: `!(${follows("self")} && ${follows("oldSelf")}) || ${numberOf("self")} == ${numberOf("oldSelf")}`,
+const replicasFixedByAutoscaling = {
+  rule: `!(${isAutoscaled("self")} && ${isAutoscaled("oldSelf")}) || ${replicasOf("self")} == ${replicasOf("oldSelf")}`,
   message:
     "cannot be changed while autoscaling is set; change autoscaling.minReplicas or autoscaling.maxReplicas",
   fieldPath: ".spec.replicas",
@@ -195,9 +195,9 @@ const provisionerSpec = object("Desired state of the provisioner daemons.", {
 });
 
 /**
- * A key at coderd outlives a crash of the operator only if it is written down: as pending before it is asked
- * for (its plaintext is shown once, so a key without a Secret must be deleted and made anew), and as retired
- * from the moment another one replaces it until coderd confirms that it is gone.
+ * A key must be recorded to survive a crash of the operator. It is recorded as pending before it is created,
+ * because coderd returns the plaintext only once: a key without a Secret must be deleted and recreated. It is
+ * recorded as retired from its replacement until coderd confirms its deletion.
  */
 const keyRecord = object("A provisioner key in coderd.", {
   attempt: optional(
@@ -266,7 +266,7 @@ export const provisioner: KindDescription = {
   status: provisionerStatus,
   rules: [
     specRequired("controlPlaneRef.name must be the name of a CoderControlPlane in the same namespace"),
-    numberFollowsQueue,
+    replicasFixedByAutoscaling,
   ],
   scalable: true,
   columns: [

@@ -1,21 +1,21 @@
 /**
- * The vocabulary in which the three kinds are written down. A schema made of these words is at once the
- * TypeScript type (`Static`), the OpenAPI schema of the CRD and the text of the reference pages, so every
- * word takes the description first: a field without one does not compile.
+ * The schema vocabulary for the three kinds. A schema is the source of the TypeScript type (`Static`), the
+ * OpenAPI schema of the CRD and the reference page. Every function takes the description first, so a field
+ * without a description does not compile.
  */
 
 import type { Kind } from "kube-controller-runtime";
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from "typebox";
 
-/** A CEL rule: what types alone cannot say, with a message that says what to write instead. */
+/** A CEL rule with a message that says how to correct the value. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
-  /** Which field below the ruled one is to blame, as `.spec.name`. */
+  /** Field that the error refers to, relative to the rule, such as `.spec.name`. */
   readonly fieldPath?: string;
-  /** Reported to clients: a field is missing rather than wrong. */
+  /** Reported to clients if the field is missing instead of invalid. */
   readonly reason?: "FieldValueRequired";
-  /** The rule reads `oldSelf` as an optional, and so can let pass what was stored before it existed. */
+  /** Makes `oldSelf` optional, so that the rule can accept objects stored before the rule existed. */
   readonly optionalOldSelf?: true;
 }
 
@@ -24,34 +24,34 @@ export interface PrinterColumn {
   readonly type: "string" | "integer" | "boolean" | "date";
   readonly jsonPath: string;
   readonly description: string;
-  /** Above 0 the column shows only with `-o wide`. */
+  /** Columns with a priority above 0 are shown only with `-o wide`. */
   readonly priority?: number;
 }
 
-/** A column with the text at `jsonPath`. */
+/** A column with the string at `jsonPath`. */
 export function column(name: string, jsonPath: string, description: string): PrinterColumn {
   return { name, type: "string", jsonPath, description };
 }
 
-/** One that shows only with `-o wide`. */
+/** A column that is shown only with `-o wide`. */
 export function wideColumn(name: string, jsonPath: string, description: string): PrinterColumn {
   return { ...column(name, jsonPath, description), priority: 1 };
 }
 
-/** How a kind is described to its users. */
+/** Description of a kind for the CRD and the reference page. */
 export interface KindDescription {
   readonly shortName: string;
   readonly description: string;
   readonly spec: TSchema;
   readonly status: TSchema;
-  /** Rules over the whole object, `metadata.name` included. */
+  /** Rules on the whole object, including `metadata.name`. */
   readonly rules: readonly Rule[];
   readonly columns: readonly PrinterColumn[];
-  /** Has a scale subresource: `kubectl scale` and autoscalers change `spec.replicas`. */
+  /** Enables the scale subresource for `spec.replicas`. */
   readonly scalable?: true;
 }
 
-/** Everything the generator needs to know of one kind. */
+/** Input of the generator for one kind. */
 export type ResourceDefinition = KindDescription & { readonly kind: Kind };
 
 export function rules(...list: readonly Rule[]) {
@@ -72,7 +72,7 @@ export function text(description: string, options: TSchemaOptions = {}) {
   return Type.String({ description, ...options });
 }
 
-/** A string whose values we write ourselves: the type is narrow, the CRD stays open for later values. */
+/** A string with known values. The CRD does not restrict them, so that later versions can add values. */
 export function word<Word extends string>(description: string) {
   return Type.Unsafe<Word>({ type: "string", description });
 }
@@ -105,7 +105,7 @@ export function list<Item extends TSchema>(description: string, item: Item, opti
   return Type.Array(item, { description, ...options });
 }
 
-/** For a list that is only ever replaced as a whole. */
+/** For a list that is always replaced as a whole. */
 export const atomic = { "x-kubernetes-list-type": "atomic" };
 
 export function stringMap(description: string, options: TSchemaOptions = {}) {
@@ -117,7 +117,7 @@ export function stringMap(description: string, options: TSchemaOptions = {}) {
   });
 }
 
-/** A number or a share, as `2` or `"25%"`. */
+/** A number or percentage, such as `2` or `"25%"`. */
 export function intOrPercent(description: string) {
   return Type.Unsafe<number | string>({
     description,
@@ -127,7 +127,7 @@ export function intOrPercent(description: string) {
   });
 }
 
-/** A type of Kubernetes itself; the generator puts its full schema from the Kubernetes OpenAPI here. */
+/** A Kubernetes type. The generator inserts its schema from the Kubernetes OpenAPI document. */
 export function kube<T>(description: string, definition: string, options: TSchemaOptions = {}) {
   return Type.Unsafe<T>({ $ref: definition, description, ...options });
 }

@@ -12,7 +12,7 @@ import {
   text,
 } from "./schema.ts";
 
-/** Of IPv4 and IPv6, loosely: the API server checks what passes. */
+/** IPv4 and IPv6. The API server validates the value that passes this pattern. */
 const cidr = "^[0-9a-fA-F.:]+/[0-9]{1,3}$";
 
 function nodePort(name: "http" | "https") {
@@ -20,7 +20,7 @@ function nodePort(name: "http" | "https") {
   return int32(description, { minimum: 1, maximum: 65535 });
 }
 
-/** Kubernetes refuses these fields with other types, and the children would never be made. */
+/** Kubernetes rejects these fields for other types, so the Service could not be created. */
 function onlyWith(types: readonly string[], fields: readonly string[]): Rule[] {
   const isType = `self.?type.orValue('') in [${types.map((type) => `'${type}'`).join(", ")}]`;
   return fields.map((field) => ({
@@ -30,7 +30,7 @@ function onlyWith(types: readonly string[], fields: readonly string[]): Rule[] {
   }));
 }
 
-/** The Service in front of coderd or of a workspace proxy. */
+/** Service of coderd or a workspace proxy. */
 export const service = object(
   "The Service in front of the pods.",
   {

@@ -105,7 +105,7 @@ export const upgrade = object(
 );
 export type UpgradeSpec = Static<typeof upgrade>;
 
-/** Where an upgrade is, in the order of a life without trouble, and how it may end. */
+/** Stages of an upgrade in their normal order, followed by the failure stages. */
 export const upgradeStages = [
   "Preflight",
   "Draining",

@@ -2,7 +2,7 @@ import type { V1DeploymentStrategy } from "@kubernetes/client-node";
 import type { Wire } from "kube-controller-runtime";
 import { choice, flag, int32, intOrPercent, kube, object, optional, rules, stringMap } from "./schema.ts";
 
-/** Labels by which the operator finds its children again, and by which selectors find the pods. */
+/** Labels in the selectors of the operator and of the pods. */
 const ownLabels = ["app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"];
 
 const ownPrefix = {
@@ -10,7 +10,7 @@ const ownPrefix = {
   message: "must not use the prefix coder.com/, which is reserved for the operator",
 };
 
-/** Labels that users add to those of the operator. */
+/** Labels in addition to those that the operator sets. */
 export function addedLabels(description: string) {
   return stringMap(
     description,
@@ -59,7 +59,7 @@ const presets = object(
   },
 );
 
-/** What may be said about the Deployment of every kind, and about the objects around it. */
+/** Fields of every kind for the Deployment and related objects. */
 export const workloadFields = {
   annotations: optional(addedAnnotations("Annotations of the Deployment.")),
   labels: optional(

@@ -43,7 +43,7 @@ const proxyName = text("Name of the proxy in coderd. Defaults to the name of the
   }),
 });
 
-/** How the proxy presents itself at coderd, however the operator got in there. */
+/** How the proxy appears in coderd, independent of the credentials. */
 const registrationFields = {
   displayName: optional(text("Display name in the dashboard.")),
   generatedTokenSecretName: optional(
@@ -75,8 +75,8 @@ const credentialsNeeded =
   "must specify controlPlaneRef, bootstrap, or proxySessionTokenSecretRef with primaryAccessURL";
 
 /**
- * A manifest with bootstrap and a token at once has always been accepted, and bootstrap wins; only the new
- * way, controlPlaneRef, tolerates no other beside it.
+ * For compatibility, bootstrap may be combined with a token, and bootstrap takes precedence. controlPlaneRef
+ * excludes both.
  */
 const credentialRules: readonly Rule[] = [
   {

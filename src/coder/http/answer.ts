@@ -5,13 +5,13 @@ import { NoAnswer } from "./no-answer.ts";
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** What is left out of a body costs no memory, but reading it costs time. */
+/** Dropped parts of a body need no memory, but reading them takes time. */
 const MAX_BYTES_READ = 32 * 1024 * 1024;
 
-/** What makes JSON slow to parse is the number of its values, far more than its length. */
+/** The time to parse JSON depends on the number of values more than on the size. */
 const MAX_VALUES = 20_000;
 
-/** A whole answer, of success or failure. */
+/** A complete response. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
@@ -20,19 +20,19 @@ export interface Answer {
   readonly location: string | undefined;
 }
 
-/** In what an answer may differ from the others. */
+/** Properties of the expected response. */
 export interface AnswerShape {
-  /** How many values it may hold. */
-  readonly mostValues?: number;
-  /** The name of lists whose contents nobody needs: they are read as empty and count for nothing. */
+  /** Maximum number of values. */
+  readonly maxValues?: number;
+  /** Name of lists to decode as empty. Their contents do not count towards the limits. */
   readonly emptiedLists?: string;
-  /** Rows of the list that nobody needs: they count for nothing. */
+  /** Rows of the list to drop. They do not count towards the limits. */
   readonly droppedRows?: RowFilter;
 }
 
 /**
- * Reads a response to its end, but no more than 2 MiB of what is kept of it, no more values than parse in
- * milliseconds, and not past the deadline.
+ * Reads a response until its end or the deadline. Accepts at most 2 MiB after dropping, and only as many
+ * values as can be parsed within milliseconds.
  */
 export async function readAnswer(
   response: Dispatcher.ResponseData,
@@ -51,7 +51,7 @@ export async function readAnswer(
 async function readBody(
   body: AsyncIterable<Uint8Array>,
   deadline: AbortSignal,
-  { mostValues = MAX_VALUES, emptiedLists, droppedRows }: AnswerShape,
+  { maxValues = MAX_VALUES, emptiedLists, droppedRows }: AnswerShape,
 ): Promise<string> {
   const lists = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
   const rows = droppedRows === undefined ? undefined : new DroppedRows(droppedRows);
@@ -68,7 +68,7 @@ async function readBody(
     }
     refuseLargerThan(MAX_BODY_BYTES, size + (rows?.held ?? 0));
     refuseLargerThan(MAX_BYTES_READ, read);
-    if (values > mostValues) throw new NoAnswer(`the body contains more than ${mostValues} values`);
+    if (values > maxValues) throw new NoAnswer(`the body contains more than ${maxValues} values`);
   }
   return Buffer.concat([...chunks, ...(rows?.end() ?? [])]).toString("utf8");
 }
@@ -84,7 +84,7 @@ function header(response: Dispatcher.ResponseData, name: string): string | undef
 
 const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
-/** Each value of JSON but the first follows one of these; those inside of texts count as well. */
+/** Each JSON value except the first follows one of these characters. Characters in strings count as well. */
 function separatorsIn(chunk: Uint8Array): number {
   let count = 0;
   for (let index = 0; index < chunk.length; index++) {

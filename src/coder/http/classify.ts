@@ -5,18 +5,18 @@ import { redact } from "../redact.ts";
 import { failed, type Result, succeeded } from "../result.ts";
 import type { Answer } from "./answer.ts";
 
-/** What a message about an answer may and may not say. */
+/** What a message about a response may contain. */
 interface Subject {
-  /** The request and the coderd it went to, for example `GET /api/v2/licenses at http://coder`. */
+  /** The request and its coderd, such as `GET /api/v2/licenses at http://coder`. */
   readonly request: string;
-  /** Values of the request that nothing shown may quote. */
+  /** Secrets in the request, which messages must not contain. */
   readonly secrets: readonly string[];
   readonly now: number;
 }
 
 type CoderError = ReturnType<typeof readError>;
 
-/** What an answer means: the decoded value, or a failure by kind. */
+/** Decodes a response, or classifies it as a failure. */
 export function classify<T>(answer: Answer, decoder: Decoder<T>, subject: Subject): Result<T, CoderFailure> {
   if (answer.status === 429) return failed(rateLimited(answer, subject));
   const json = answer.status === 204 ? succeeded(undefined) : parseJson(answer, subject);
@@ -88,8 +88,8 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
 }
 
 /**
- * coderd looks a token up in its database. Where that fails, it answers 401 or 500, by version, as if the token were the
- * problem.
+ * coderd looks up tokens in its database. If this fails, it responds with 401 or 500, depending on the
+ * version, as if the token were invalid.
  */
 function blamesDatabase(status: number, { message, detail }: CoderError): boolean {
   if (message.startsWith("A database error occurred")) return status === 500;
@@ -104,7 +104,7 @@ function isRejection(status: number): boolean {
   return status > 400 && status < 500 && status !== 408;
 }
 
-/** coderd reports some refusals as internal errors whose detail names the cause, and may be huge. */
+/** coderd reports some rejections as internal errors with the cause in the detail, which may be very long. */
 function explainInternalError(
   error: CoderError,
   { subject, message }: { subject: Subject; message: string },
@@ -120,7 +120,7 @@ function explainInternalError(
   return { kind: "transient", message };
 }
 
-/** A proxy before coderd may be the one that refuses, so what the body says does not matter. */
+/** A proxy in front of coderd may be the one that responds, so the body is ignored. */
 function rateLimited(answer: Answer, subject: Subject): CoderFailure {
   const delay = retryAfterMs(answer.retryAfter, subject.now);
   return {
@@ -135,7 +135,7 @@ function validations(error: CoderError, subject: Subject): string {
   return problems.length === 0 ? "" : ` ${sentence(redact(problems.join("; "), subject.secrets))}`;
 }
 
-/** More than one message has room for. */
+/** More than fit in a message. */
 const MAX_VALIDATIONS = 20;
 
 function readError(json: unknown) {
@@ -148,7 +148,7 @@ function readError(json: unknown) {
   };
 }
 
-/** As much of an error's text as is searched for what it means. */
+/** Maximum length of error text to search for the cause. */
 const MAX_ERROR_TEXT = 16 * 1024;
 
 function text(value: unknown): string {

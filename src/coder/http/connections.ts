@@ -1,6 +1,6 @@
 import { admittedBy } from "kube-controller-runtime";
 import { Agent, type Dispatcher } from "undici";
-import { readableCertificates } from "../certificates.ts";
+import { parseCertificates } from "../certificates.ts";
 import { codeOf } from "../error-code.ts";
 import { NoAnswer } from "./no-answer.ts";
 
@@ -16,19 +16,19 @@ const UNKNOWN_ISSUER = [
 
 export interface ConnectionsOptions {
   readonly limit: number;
-  /** PEM certificates to trust besides the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca: string | undefined;
-  /** The name that the certificate is to be valid for; absent means that of the URL. */
+  /** Name that the certificate must be valid for. Defaults to the host of the URL. */
   readonly servername: string | undefined;
-  /** Asked as each request goes to its connection; what it throws ends the request, unsent. */
+  /** Called before each request is sent. If it throws, the request is not sent. */
   readonly admit: () => void;
 }
 
 type Trust = "given" | "system";
 
 /**
- * The connections to one coderd. Certificates given are tried first and the system's after them, each alone:
- * a list of both would cost over a megabyte and tens of milliseconds for every coderd.
+ * Connections to one coderd. It tries the given certificates first and then the system's, separately, because
+ * a combined list would cost over a megabyte and tens of milliseconds per coderd.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
@@ -48,7 +48,7 @@ export class Connections {
     } catch (error) {
       if (current.trust === "system" || !UNKNOWN_ISSUER.includes(codeOf(error))) throw error;
       if (this.#current === current) {
-        // Requests that wait in the old agent fail there by themselves and come back for the new one.
+        // Requests that wait in the old agent fail and are retried with the new one.
         this.#trust = "system";
         this.#current = undefined;
         void current.agent.close();
@@ -78,7 +78,7 @@ export class Connections {
   }
 
   #givenCertificates(): string[] {
-    const ca = readableCertificates(this.#options.ca ?? "");
+    const ca = parseCertificates(this.#options.ca ?? "");
     if (!ca) throw new NoAnswer("the configured CA certificates are not valid PEM");
     return ca;
   }

@@ -4,7 +4,7 @@ import { DroppedRows } from "./dropped-rows.ts";
 
 const isOffline = (row: unknown) => (row as { status?: unknown } | null)?.status === "offline";
 
-/** What comes out when the text arrives in pieces of the given sizes. */
+/** Result for a text that arrives in chunks of the given sizes. */
 function filtered(text: string, sizes: readonly number[]): string {
   const bytes = Buffer.from(text);
   const rows = new DroppedRows({ containing: '"offline"', isDropped: isOffline });

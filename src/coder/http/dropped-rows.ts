@@ -4,22 +4,22 @@ const [LIST, SEPARATOR] = [0x5b, 0x2c];
 const isSpace = (byte: number | undefined) =>
   byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 
-/** Which rows of a list to leave out. */
+/** Selects rows of a list to drop. */
 export interface RowFilter {
-  /** A text that every such row contains; other rows are not parsed to find out. */
+  /** A text that every such row contains. Other rows are not parsed. */
   readonly containing: string;
   readonly isDropped: (row: unknown) => boolean;
 }
 
 /**
- * Leaves rows out of a JSON list as it arrives, so that they cost no memory. Anything but a list passes as it is, and so
- * does what follows the list.
+ * Drops rows of a JSON list while it arrives, so that they need no memory. Anything else is passed through,
+ * including data after the list.
  */
 export class DroppedRows {
   readonly #filter: RowFilter;
   #state: "before" | "list" | "passing" = "before";
   readonly #nesting = new Nesting();
-  /** The row that has not arrived as a whole. */
+  /** Chunks of the incomplete row. */
   #row: Uint8Array[] = [];
   #hasKept = false;
 
@@ -27,12 +27,12 @@ export class DroppedRows {
     this.#filter = filter;
   }
 
-  /** Bytes of the row that has not arrived as a whole. */
+  /** Size of the incomplete row in bytes. */
   get held(): number {
     return this.#row.reduce((size, { length }) => size + length, 0);
   }
 
-  /** What is kept of the rows that have arrived with the next chunk. */
+  /** Returns the parts to keep of the rows that the next chunk completes. */
   filter(chunk: Uint8Array): Uint8Array[] {
     const start = this.#state === "before" ? this.#open(chunk) : 0;
     if (this.#state !== "list") return [chunk];
@@ -55,12 +55,12 @@ export class DroppedRows {
     return kept;
   }
 
-  /** What was left of a list that did not end. */
+  /** Returns the rest of an incomplete list. */
   end(): Uint8Array[] {
     return this.#state === "list" ? this.#endRow() : [];
   }
 
-  /** The index after the bracket that opens the list. */
+  /** The index after the opening bracket of the list. */
   #open(chunk: Uint8Array): number {
     const first = chunk.findIndex((byte) => !isSpace(byte));
     if (first === -1) return 0;
@@ -83,7 +83,7 @@ export class DroppedRows {
     try {
       return this.#filter.isDropped(JSON.parse(row.toString("utf8")));
     } catch {
-      // The whole answer is no JSON either, which its reader says.
+      // The whole response is not JSON either, which its reader reports.
       return false;
     }
   }

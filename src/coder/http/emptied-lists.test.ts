@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { EmptiedLists } from "./emptied-lists.ts";
 
-/** What comes out when the text arrives in pieces of the given sizes. */
+/** Result for a text that arrives in chunks of the given sizes. */
 function filtered(text: string, sizes: readonly number[]): string {
   const bytes = Buffer.from(text);
   const lists = new EmptiedLists("workers");
@@ -20,7 +20,7 @@ const word = fc.oneof(
   fc.string(),
   fc.constantFrom('"workers":[', '"workers":[]', "workers", '\\"workers":[', "]", '\\"]', "\\"),
 );
-/** As coderd's resources are: lists in objects in lists, with texts that people write. */
+/** Like resources of coderd: lists in objects in lists, with user-defined strings. */
 const worker = fc.oneof(
   fc.uuid(),
   word,

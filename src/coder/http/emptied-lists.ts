@@ -3,21 +3,21 @@ import { Nesting } from "./nesting.ts";
 const QUOTE = 0x22;
 
 /**
- * Leaves the contents of all lists of one name out of JSON as it arrives, so that they cost neither memory nor
- * parsing, whatever they hold. The text that opens such a list can't occur within a string of JSON, where its quotes
+ * Removes the contents of all lists with a given name from JSON while it arrives, so that they need neither
+ * memory nor parsing. The text that opens such a list cannot occur within a JSON string, where its quotes
  * would be escaped.
  */
 export class EmptiedLists {
   readonly #opening: Uint8Array;
   #matched = 0;
-  /** Within a list to empty. */
+  /** Set within a list to empty. */
   #inside: Nesting | undefined;
 
   constructor(name: string) {
     this.#opening = Buffer.from(`${JSON.stringify(name)}:[`);
   }
 
-  /** The parts of the next chunk that are outside of such lists. */
+  /** Returns the parts of the next chunk that are outside of such lists. */
   filter(chunk: Uint8Array): Uint8Array[] {
     const kept: Uint8Array[] = [];
     for (let index = 0; index < chunk.length; ) {
@@ -31,7 +31,7 @@ export class EmptiedLists {
     return kept;
   }
 
-  /** The index after the opening of a list, or the end of the chunk. */
+  /** The index after the opening bracket of the list, or the end of the chunk. */
   #untilOpened(chunk: Uint8Array, start: number): number {
     for (let index = start; index < chunk.length; index++) {
       const byte = chunk[index];
@@ -45,7 +45,7 @@ export class EmptiedLists {
     return chunk.length;
   }
 
-  /** The index of the bracket that closes the list, or the end of the chunk. */
+  /** The index of the closing bracket of the list, or the end of the chunk. */
   #untilClosed(nesting: Nesting, chunk: Uint8Array, start: number): number {
     for (let index = start; index < chunk.length; index++) {
       nesting.next(chunk[index]);

@@ -115,12 +115,12 @@ describe("an answer", () => {
     expect((await entitlementsFailure()).message).toContain("larger than 2 MiB");
   });
 
-  it("with so many values that parsing them takes long is not parsed", async () => {
+  it("with too many values is not parsed", async () => {
     deployment.faults.inject({ fault: { kind: "answer", status: 200, body: Array(20_001).fill(0) } });
     expect((await entitlementsFailure()).message).toContain("more than 20000 values");
   });
 
-  it("with a version too long to be one is no answer of coderd", async () => {
+  it("with a version that is too long is not a response of coderd", async () => {
     const body = { version: "v".repeat(129), deployment_id: "x" };
     deployment.faults.inject({ fault: { kind: "answer", status: 200, body } });
     const result = await clients.client({ url: server.url }).buildInfo();
@@ -251,7 +251,7 @@ describe("a coderd that serves TLS", () => {
     expect(failure.message).toContain("TLS failed");
   });
 
-  it("is not reached with a CA that is no PEM", async () => {
+  it("is not reached with a CA that is not PEM", async () => {
     const nonsense = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n";
     const failure = await entitlementsFailure({ url: "https://127.0.0.1:1", ca: nonsense });
     expect(failure.message).toContain("not valid PEM");

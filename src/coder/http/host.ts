@@ -18,16 +18,16 @@ export interface HttpRequest {
   readonly path: string;
   readonly token?: string | undefined;
   readonly body?: unknown;
-  /** Another way to say who asks than a session token. */
+  /** Authentication headers instead of the session token. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly answerShape?: AnswerShape | undefined;
 }
 
 export interface HostOptions {
   readonly url: URL;
-  /** Host of its access URL, by which it wants to be asked. */
+  /** Host of the access URL, sent with each request. */
   readonly accessHost?: string | undefined;
-  /** PEM certificates to trust besides the system's. */
+  /** PEM certificates to trust in addition to the system's. */
   readonly ca?: string | undefined;
   readonly clock: Clock;
   readonly fence: Fence;
@@ -35,16 +35,16 @@ export interface HostOptions {
 }
 
 /**
- * One coderd: its connections, and what was learnt about it. At most 8 requests are under way at once, and
- * each is over within 10 s, waiting for its turn included, so a coderd that stalls holds up nobody but its
- * own callers, and those not for long.
+ * One coderd with its connections. At most 8 requests run at the same time, and each ends within 10 s,
+ * including the time in the queue. So a stalled coderd delays only its own callers, and only for a short
+ * time.
  */
 export class CoderHost {
   readonly #options: HostOptions;
   readonly #connections: Connections;
   readonly #admit = () => this.#options.fence.assertLeading();
   readonly #slots = new Slots(CONCURRENT_REQUESTS);
-  /** Tokens that may not bypass the rate limit, by hash: asking again would only cost a request each time. */
+  /** Hashes of tokens that are not permitted to bypass the rate limit, to save a request each time. */
   readonly #withoutBypass = new Set<string>();
 
   constructor(options: HostOptions) {
@@ -54,7 +54,9 @@ export class CoderHost {
     this.#connections = new Connections({ ca, servername, limit: CONCURRENT_REQUESTS, admit: this.#admit });
   }
 
-  /** Rejects with `NoAnswer` when nothing usable came back, and with `NotLeaderError` past the fence. */
+  /**
+   * Rejects with `NoAnswer` if there is no valid response, and with `NotLeaderError` if the fence is closed.
+   */
   async send(request: HttpRequest): Promise<Answer> {
     const token = request.token;
     if (token === undefined) return this.#exchange(request, {});
@@ -117,7 +119,7 @@ export class CoderHost {
         ...(body === null ? {} : { "content-type": "application/json" }),
         ...sent.request.headers,
         ...sent.headers,
-        // So coderd need not redirect to its access URL. The `Host` header may decide on the way there.
+        // Prevents a redirect to the access URL. Proxies on the way may use the `Host` header for routing.
         ...(accessHost ? { "x-forwarded-host": accessHost } : {}),
         ...destination.headers,
       },
@@ -133,7 +135,7 @@ function hostnameOf(host: string): string {
   return host.replace(/:\d+$/, "").toLowerCase();
 }
 
-/** The time by which a request must be over. */
+/** Starts the deadline of a request. */
 function startDeadline(clock: Clock) {
   const controller = new AbortController();
   const cancel = clock.setTimer(

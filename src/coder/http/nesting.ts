@@ -1,13 +1,13 @@
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** How deep the bytes of JSON are nested, one byte after the other. Needs no memory, however deep that is. */
+/** Tracks the nesting depth of JSON byte by byte. Needs constant memory. */
 export class Nesting {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
 
-  /** Lists and objects that are open after the last byte. */
+  /** Number of open lists and objects after the last byte. */
   get depth(): number {
     return this.#depth;
   }

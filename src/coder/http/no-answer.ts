@@ -27,11 +27,11 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the connection was interrupted",
 };
 
-/** No usable answer came. The message says why and is safe to show. */
+/** There is no valid response. The message explains why and is safe to show. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 
-  /** Describes the error of a request. Only its code is used: its message may quote anything. */
+  /** Describes a request error by its code only, because its message may contain secrets. */
   static from(error: unknown): NoAnswer {
     if (error instanceof NoAnswer) return error;
     return new NoAnswer(describe(codeOf(error)), { cause: error });

@@ -7,15 +7,15 @@ export interface Hop {
   readonly path: string;
 }
 
-const ELSEWHERE_ADVICE =
+const REDIRECT_ADVICE =
   "If that is its access URL, let coderd serve that scheme and host itself, or unset CODER_REDIRECT_TO_ACCESS_URL";
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /**
- * The next request when an answer is a redirect, else `undefined`. Refuses to leave the host, which would
- * hand the token to another one, and the path of coderd there, beyond which the credentials of the way, such as the
- * API server's proxy, would reach anything; and to repeat anything but a GET, which might do it twice.
+ * Returns the request to send for a redirect, otherwise `undefined`. Rejects redirects to another host, which
+ * would receive the token; redirects outside of coderd's path, where the credentials of an intermediary such
+ * as the API server's proxy would be valid; and redirects of any request except GET, which could be repeated.
  */
 export function followRedirect(
   answer: Answer,
@@ -35,5 +35,5 @@ export function followRedirect(
   if (target.origin === coderd.origin) return { method: "GET", path: destination.pathPrefix + path };
   if (target.origin === current.origin)
     throw new NoAnswer(`it redirects outside of its own path, ${target.origin}; not followed`);
-  throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed. ${ELSEWHERE_ADVICE}`);
+  throw new NoAnswer(`it redirects to another host, ${target.origin}; not followed. ${REDIRECT_ADVICE}`);
 }

@@ -1,23 +1,23 @@
 import type { Dispatcher } from "undici";
 
-/** Where a request for a coderd really goes. */
+/** Destination of a request to a coderd. */
 export interface Destination {
   readonly origin: string;
-  /** Put before every path; empty, or starts with a slash and ends without one. */
+  /** Prefix of every path. Empty, or with a leading slash and without a trailing slash. */
   readonly pathPrefix: string;
-  /** Added to every request: what the way there needs, such as credentials of a proxy. */
+  /** Headers to add to every request, such as credentials for a proxy. */
   readonly headers: Readonly<Record<string, string | string[]>>;
-  /** Connections to use instead of the client's own. They stay the caller's to close. */
+  /** Connections to use instead of the client's own. The caller closes them. */
   readonly dispatcher?: Dispatcher;
 }
 
 /**
- * Finds the way to a coderd from the URL it has inside its cluster. Asked anew for every request, so that
- * credentials of the way may change.
+ * Returns the destination for the in-cluster URL of a coderd. Called for every request, so that credentials
+ * may change.
  */
 export type Route = (coderd: URL) => Destination | Promise<Destination>;
 
-/** Straight to the URL, as inside the cluster. */
+/** Connects to the URL directly, as inside the cluster. */
 export const directRoute: Route = (coderd) => ({
   origin: coderd.origin,
   pathPrefix: withoutTrailingSlash(coderd.pathname),
@@ -25,8 +25,8 @@ export const directRoute: Route = (coderd) => ({
 });
 
 /**
- * Everything to one address, with the URL's host in the `Host` header, by which TLS certificates are checked
- * too: for local work.
+ * Sends everything to one address, with the host of the URL in the `Host` header and as the TLS server name.
+ * For local development.
  */
 export function fixedAddress(address: string): Route {
   const { origin, pathname } = new URL(address);

@@ -1,4 +1,4 @@
-/** A limit on how many things happen at once. Waiters get their turn in the order they came. */
+/** Limits concurrency. Waiters proceed in order. */
 export class Slots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -7,7 +7,9 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Resolves with the function that gives the slot back; rejects with the signal's reason when aborted. */
+  /**
+   * Resolves with a function that releases the slot. Rejects with the reason of the signal if it is aborted.
+   */
   async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#free > 0) this.#free--;

@@ -9,7 +9,7 @@ const READY = message("Z", Buffer.from("I"));
 const LOGGED_IN = Buffer.concat([message("R", Buffer.alloc(4)), READY]);
 const DONE = Buffer.concat([message("C", Buffer.from("SELECT 0\0")), READY]);
 
-/** A server that answers so many turns completely, and then one byte at a time. */
+/** A server that responds to the given number of turns completely, and then one byte at a time. */
 async function drippingServer(complete: number) {
   const sockets: Socket[] = [];
   let turns = 0;
@@ -30,7 +30,7 @@ async function drippingServer(complete: number) {
   return { port: (server.address() as AddressInfo).port, sockets, turns: () => turns };
 }
 
-/** Less than the driver itself waits for an answer in real time. */
+/** Less than the driver's own timeout in real time. */
 const SOON = { timeout: 4_000 };
 
 test.each([

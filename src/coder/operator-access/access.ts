@@ -18,20 +18,21 @@ import { type ControlPlane, type TokenRequest, tokenName } from "./token.ts";
 export interface DatabaseTarget {
   readonly connectionUrl: string;
   readonly controlPlane: ControlPlane;
-  /** PEM certificates that coderd trusts besides the system's; asked for only where they decide. */
+  /** PEM certificates that coderd trusts in addition to the system's. Called only if needed. */
   readonly ca?: TlsFiles["ca"];
-  /** Reads a certificate file that the connection URL names, as coderd's pod has it. */
+  /** Reads a certificate file from the connection URL as coderd's pod sees it. */
   readonly readFile: TlsFiles["readFile"];
 }
 
 export interface OperatorAccess {
   /**
-   * Makes sure that the operator's system user exists with all its rights and that there is a valid token for the
-   * control plane: the `held` one if it is good and not to be replaced, else a new one. A new token must be stored, on
-   * the condition that the store still has what `held` was read from, and then, if it has a predecessor, be passed to
-   * this method again, which ends that. Until then both are valid, so that what is stored never becomes
-   * invalid; after a crash at any point the same two steps lead to one valid token. Any number of processes may do
-   * this at once.
+   * Ensures that the system user of the operator exists with all its permissions, and that the control plane
+   * has a valid token: the `held` token if it is valid and need not be replaced, otherwise a new one. The
+   * caller must store a new token with the precondition that the store still contains the value that `held`
+   * was read from. If the token has a predecessor, the caller must then pass the new token to this method
+   * again, which revokes the predecessor. Until then, both are valid, so the stored token is always valid.
+   * After a crash at any point, the same two steps lead to one valid token. Any number of processes can do
+   * this concurrently.
    */
   ensureToken(
     target: DatabaseTarget,
@@ -39,13 +40,13 @@ export interface OperatorAccess {
     request?: TokenRequest,
   ): Promise<Result<OperatorToken, DatabaseFailure>>;
   /**
-   * Ends the tokens of the control plane that this cluster wrote, those that are held among them unless they are copies;
-   * the system user stays. Returns how many there were.
+   * Revokes the tokens of the control plane that this cluster created, including held tokens unless they are
+   * copies. The system user remains. Returns the number of revoked tokens.
    */
   revokeToken(target: DatabaseTarget, held?: readonly string[]): Promise<Result<number, DatabaseFailure>>;
   /**
-   * What an upgrade needs to know, such as which tokens of other control planes are here: those share the database.
-   * Changes nothing, and does not wait for a migration to end.
+   * Returns the facts about the database that an upgrade needs, such as the tokens of other control planes,
+   * which share the database. Read-only; does not wait for a migration.
    */
   look(
     target: DatabaseTarget,
@@ -59,12 +60,14 @@ export interface OperatorAccessOptions {
   readonly connect?: Connect;
 }
 
-/** A server that answers every statement just in time could hold a run for days. */
+/**
+ * Without a limit, a server that responds to each statement just in time could block a reconcile for days.
+ */
 const MAX_SESSION_MS = 30_000;
 
 /**
- * Access for the operator through coderd's own database. Each call opens one connection, runs one transaction
- * and closes it again; none is kept. It is over within 30 s, even when the server stalls.
+ * Operator access through the database of coderd. Each call opens a connection, runs one transaction and
+ * closes the connection. It ends within 30 s, even if the server stalls.
  */
 export function operatorAccess({
   clock,
@@ -103,7 +106,7 @@ async function transact<T>(
   work: (session: DatabaseSession) => Promise<T>,
 ): Promise<Result<T, DatabaseFailure>> {
   const deadline = new AbortController();
-  const cancel = clock.setTimer(() => deadline.abort(tookTooLong()), MAX_SESSION_MS);
+  const cancel = clock.setTimer(() => deadline.abort(sessionTimedOut()), MAX_SESSION_MS);
   const bounded = closedBy(deadline.signal, fence);
   let session: DatabaseSession | undefined;
   try {
@@ -119,12 +122,14 @@ async function transact<T>(
   }
 }
 
-function tookTooLong(): DatabaseProblem {
+function sessionTimedOut(): DatabaseProblem {
   const message = `The database session took longer than ${MAX_SESSION_MS / 1_000} s; check the load of the database.`;
   return new DatabaseProblem("timeout", message);
 }
 
-/** Connects in the first way of encryption that works; when none does, the error is that of the last. */
+/**
+ * Connects with the first encryption attempt that succeeds. If all fail, throws the error of the last one.
+ */
 async function open(connect: Connect, target: DatabaseTarget, fence: Fence): Promise<DatabaseSession> {
   const settings = parseConnectionUrl(target.connectionUrl);
   if (!settings.ok) throw new DatabaseProblem("invalidUrl", settings.failure);

@@ -16,27 +16,30 @@ export interface AccountContext {
 }
 
 /**
- * Makes the system user, as administrator of every organization, or puts it right, and returns its id. When all is
- * as it should be nothing is locked or written, so that operators do not wait for each other.
+ * Creates or repairs the system user and its role as administrator of every organization, and returns its ID.
+ * If nothing needs to change, it takes no locks, so that operators do not wait for each other.
  */
 export async function ensureAccount(context: AccountContext): Promise<string> {
   const [row, ...others] = await findAccounts(context);
-  if (row && others.length === 0 && isOurs(row) && isRight(row)) {
+  if (row && others.length === 0 && isOurs(row) && isCorrect(row)) {
     const id = String(row.id);
-    if ((await lackingMemberships(context, id)).length === 0) return id;
+    if ((await missingMemberships(context, id)).length === 0) return id;
   }
   await lock(context.session, "coder-k8s operator access");
-  const id = await makeRight(context);
+  const id = await createOrRepair(context);
   await ensureMemberships(context, id);
   return id;
 }
 
-/** The row's lock lets others add keys for the user meanwhile: they hold what this one may be about to wait for. */
-async function makeRight(context: AccountContext): Promise<string> {
+/**
+ * This lock mode allows others to insert keys for the user concurrently. They may hold locks that this
+ * transaction waits for.
+ */
+async function createOrRepair(context: AccountContext): Promise<string> {
   const [row, ...others] = await findAccounts(context, "FOR NO KEY UPDATE");
   if (!row) return createAccount(context);
   if (others.length > 0 || !isOurs(row)) throw accountTaken();
-  if (!isRight(row)) await repairAccount(context, row);
+  if (!isCorrect(row)) await repairAccount(context, row);
   return String(row.id);
 }
 
@@ -53,8 +56,8 @@ function findAccounts(
   );
 }
 
-/** The organizations of which the user is no administrator, with the roles it has there, if it is a member. */
-function lackingMemberships({ session, tables }: AccountContext, userId: string): Promise<readonly Row[]> {
+/** Organizations in which the user is not an administrator, with its roles if it is a member. */
+function missingMemberships({ session, tables }: AccountContext, userId: string): Promise<readonly Row[]> {
   const existing = tables.organizations.has("deleted") ? "NOT o.deleted" : "true";
   return session.query(
     `SELECT o.id, m.roles FROM organizations o
@@ -66,7 +69,7 @@ function lackingMemberships({ session, tables }: AccountContext, userId: string)
 
 async function ensureMemberships(context: AccountContext, userId: string): Promise<void> {
   const { session, tables, now } = context;
-  for (const { id, roles } of await lackingMemberships(context, userId)) {
+  for (const { id, roles } of await missingMemberships(context, userId)) {
     if (roles !== null) {
       await session.query(
         `UPDATE organization_members SET roles = array_append(roles, $1), updated_at = $2
@@ -99,8 +102,9 @@ async function createAccount({ session, tables, now }: AccountContext): Promise<
 }
 
 /**
- * A person must never become owner because they chose our name: only an account that nobody can log in to,
- * or that has our e-mail address, which nobody can receive mail at, is taken for ours.
+ * A regular user must not become an owner by choosing the operator's name. Only an account that does not
+ * allow logins, or that has the operator's email address, which cannot receive mail, is considered the
+ * operator's.
  */
 function isOurs(row: Row): boolean {
   return cannotLogIn(row) || String(row.email).toLowerCase() === EMAIL;
@@ -110,12 +114,12 @@ function cannotLogIn(row: Row): boolean {
   return row.login_type === "none" && isTrue(row.is_system);
 }
 
-function isRight(row: Row): boolean {
+function isCorrect(row: Row): boolean {
   const isNamed = row.email === EMAIL && row.username === USERNAME;
   return texts(row.rbac_roles).includes(SITE_ROLE) && cannotLogIn(row) && isNamed && row.status === "active";
 }
 
-/** An account that somebody could log in to keeps nothing they may still hold: no session, no token. */
+/** Revokes all sessions and tokens of an account that allowed logins. */
 async function repairAccount({ session, tables, now }: AccountContext, row: Row): Promise<void> {
   if (!cannotLogIn(row)) await session.query("DELETE FROM api_keys WHERE user_id = $1", [row.id]);
   const roles = texts(row.rbac_roles);

@@ -3,16 +3,16 @@ import type { DatabaseSession, Row } from "./session.ts";
 import { isTrue, texts } from "./values.ts";
 
 interface Column {
-  /** Must be given a value on insert: not null, and without a default. */
+  /** Requires a value on insert: not null and without a default. */
   readonly required: boolean;
-  /** The labels of an enum, or of an array of one. */
+  /** Labels of an enum, or of an array of enums. */
   readonly labels: readonly string[];
 }
 
 export type TableName = "users" | "organizations" | "organization_members" | "api_keys";
 
-/** The columns this operator can't do without. Others it knows of are used where they exist. */
-const NEEDED: Readonly<Record<TableName, readonly string[]>> = {
+/** Required columns. Other known columns are used if they exist. */
+const REQUIRED_COLUMNS: Readonly<Record<TableName, readonly string[]>> = {
   users: [
     ...["id", "email", "username", "hashed_password", "created_at", "updated_at", "status"],
     ...["rbac_roles", "login_type", "deleted"],
@@ -34,8 +34,8 @@ const READ_COLUMNS = `
   JOIN pg_type t ON t.oid = a.atttypid`;
 
 /**
- * A table as this database has it. Columns come and go between versions of coderd, so nothing is written
- * before the catalog was asked what there is.
+ * A table as it exists in this database. Columns differ between versions of coderd, so the catalog is read
+ * before anything is written.
  */
 export class Table {
   readonly name: TableName;
@@ -50,7 +50,7 @@ export class Table {
     return this.#columns.has(column);
   }
 
-  /** The first of `labels` that an enum column knows. */
+  /** Returns the first of `labels` that the enum column supports. */
   label(column: string, ...labels: string[]): string {
     const known = this.#columns.get(column)?.labels ?? [];
     const label = labels.find((candidate) => known.includes(candidate));
@@ -59,7 +59,7 @@ export class Table {
     return label;
   }
 
-  /** Refuses a table that lacks one of `columns`. */
+  /** Throws if the table lacks one of `columns`. */
   need(columns: readonly string[]): this {
     const missing = columns.find((column) => !this.has(column));
     if (missing !== undefined) throw this.#unsupported(missing, "is missing");
@@ -67,8 +67,7 @@ export class Table {
   }
 
   /**
-   * Inserts those `values` whose columns exist here. Refuses when the table wants a column to be filled in that is
-   * not among them.
+   * Inserts the `values` whose columns exist. Throws if the table requires a column that is not among them.
    */
   async insert(session: DatabaseSession, values: Readonly<Record<string, unknown>>): Promise<void> {
     const row = new Map(Object.entries(values).filter(([column]) => this.has(column)));
@@ -88,16 +87,16 @@ export class Table {
 
 export type Tables = Readonly<Record<TableName, Table>>;
 
-/** Reads what the tables look like; fails with `schemaMissing` when coderd has not made them yet. */
+/** Reads the structure of the tables. Fails with `schemaMissing` if coderd has not created them yet. */
 export async function readTables(session: DatabaseSession): Promise<Tables> {
-  const rows = await session.query(READ_COLUMNS, [Object.keys(NEEDED)]);
+  const rows = await session.query(READ_COLUMNS, [Object.keys(REQUIRED_COLUMNS)]);
   const table = (name: TableName): Table => {
     const columns = rows.filter((row) => row.table_name === name);
     if (columns.length === 0) {
       const message = `Table ${name} is missing: coderd has not migrated the database yet.`;
       throw new DatabaseProblem("schemaMissing", message);
     }
-    return new Table(name, new Map(columns.map(readColumn))).need(NEEDED[name]);
+    return new Table(name, new Map(columns.map(readColumn))).need(REQUIRED_COLUMNS[name]);
   };
   return {
     users: table("users"),

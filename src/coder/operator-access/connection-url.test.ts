@@ -36,7 +36,7 @@ describe("a connection URL", () => {
     });
   });
 
-  it("may have an unencoded comma in the password, which is no list of hosts", () => {
+  it("may have an unencoded comma in the password, which does not separate hosts", () => {
     expect(settings("postgres://u:p,ss,word@db/coder")).toMatchObject({ password: "p,ss,word", host: "db" });
     expect(problem("postgres://u:p,ss@db1,db2/coder")).toContain("several hosts");
   });

@@ -3,7 +3,7 @@ import { failed, type Result, succeeded } from "../result.ts";
 export const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 type SslMode = (typeof SSL_MODES)[number];
 
-/** A connection URL taken apart. Files are paths as coderd sees them. */
+/** A parsed connection URL. Files are paths in coderd's pod. */
 export interface ConnectionSettings {
   readonly host: string;
   readonly port: number;
@@ -11,7 +11,7 @@ export interface ConnectionSettings {
   readonly password: string;
   readonly database: string;
   readonly connectTimeoutMs: number;
-  /** Command-line options for the session, such as `-c search_path=coder`. */
+  /** Command-line options of the session, such as `-c search_path=coder`. */
   readonly options: string | undefined;
   readonly sslMode: SslMode;
   readonly sslRootCert: string | undefined;
@@ -24,12 +24,12 @@ const DEFAULT_PORT = 5432;
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const MAX_CONNECT_TIMEOUT_MS = 10_000;
 
-/** libpq takes such a URL, for a host given as a parameter or none at all; a URL parser does not. */
+/** libpq accepts such a URL, with the host as a parameter or without a host. URL parsers reject it. */
 const USER_WITHOUT_HOST = /^([^/]*\/\/[^/?]*@)(?=[:/?]|$)/;
 
 /**
- * Reads a connection URL the way libpq does. Parameters that only tune coderd's own sessions are ignored. The
- * failure says what is wrong without quoting any of it.
+ * Parses a connection URL like libpq. Ignores parameters that only tune coderd's sessions. The failure
+ * explains the problem without quoting the URL.
  */
 export function parseConnectionUrl(text: string): Result<ConnectionSettings, string> {
   const address = text.trim();
@@ -51,8 +51,8 @@ export function parseConnectionUrl(text: string): Result<ConnectionSettings, str
 }
 
 /**
- * Whether what a parser takes for the host is a part of the login: its end is at the first of these characters. What it
- * takes for the host must not be shown then.
+ * Whether the parsed host is part of the credentials, which end at the first of these characters. Such a host
+ * must not be shown.
  */
 function endsInPassword(address: string): boolean {
   if (address.includes("#")) return true;
@@ -61,7 +61,7 @@ function endsInPassword(address: string): boolean {
   return isLogin && /^[/?][^=]*@/.test(rest.join(""));
 }
 
-/** What stands for the host or the hosts; in the user and the password before them a comma is like any character. */
+/** Returns the host part. Commas in the user and the password before it have no special meaning. */
 function hostsOf(address: string): string {
   const authority = address.slice(address.indexOf("//") + 2).split(/[/?]/, 1)[0] ?? "";
   return authority.slice(authority.lastIndexOf("@") + 1);
@@ -99,7 +99,7 @@ function isSslMode(text: string): text is SslMode {
   return SSL_MODES.some((mode) => mode === text);
 }
 
-/** libpq counts in seconds and takes 0 for no limit, which would hold up a worker here. */
+/** libpq uses seconds, and 0 means unlimited, which would block a worker here. */
 function connectTimeout(seconds: string | undefined): number {
   const ms = Number(seconds) * 1_000;
   return ms > 0 ? Math.min(ms, MAX_CONNECT_TIMEOUT_MS) : DEFAULT_CONNECT_TIMEOUT_MS;

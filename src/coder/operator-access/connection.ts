@@ -7,32 +7,33 @@ import type { Encryption } from "./tls.ts";
 import { MessageReader, tooLong } from "./wire.ts";
 import { malformed } from "./wire-body.ts";
 
-/** The message by which a client asks for TLS, and the only answer that grants it. */
+/** The message that requests TLS, and the only response that accepts it. */
 const TLS_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const TLS_GRANTED = "S";
 
-/** More than any answer that is asked for: the driver keeps what comes until a message is complete. */
+/** More than any expected response. The driver buffers data until a message is complete. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const COUNT_EVERY_MS = 20;
 
 export interface ConnectionOptions {
   readonly encryption: Encryption;
-  /** Whether TLS begins with the first byte, without asking. */
+  /** Whether TLS starts immediately, without a request. */
   readonly directTls: boolean;
   readonly fence: Fence;
 }
 
 /**
- * The driver's stream to its server, encrypted where that is asked for. Nothing is sent past the fence, a greeting
- * included, and the connection is cut as soon as the fence is closed. Under TLS a handshake that has begun may end, which
- * changes nothing. The driver sees whole and well-formed messages only, and the connection is cut at the first other
- * one: the driver trusts its server so far that a few bytes could end this process or keep it busy for ever.
+ * The stream from the driver to its server, encrypted if requested. The connection is closed when the fence
+ * closes, and nothing is sent afterwards, not even a greeting. Under TLS, a running handshake may complete,
+ * which has no effect. The driver receives only complete and well-formed messages, and the connection is
+ * closed at the first other message. The driver trusts its server: a few bytes could crash this process or
+ * keep it busy forever.
  */
 export class DatabaseConnection extends Duplex {
   readonly #options: ConnectionOptions;
   readonly #socket = new Socket();
   readonly #messages = new MessageReader(MAX_BYTES);
-  /** What messages are written to: the socket, or what encrypts it. */
+  /** Stream for messages: the socket, or its TLS stream. */
   #wire: Duplex = this.#socket;
 
   constructor(options: ConnectionOptions) {
@@ -41,7 +42,7 @@ export class DatabaseConnection extends Duplex {
     const { signal } = options.fence;
     const cut = () => void this.destroy();
     signal.addEventListener("abort", cut);
-    // Counted below TLS, since not all that comes there ends in messages.
+    // Counted below TLS, because not all data ends up in messages.
     const counting = setInterval(() => {
       if (this.#socket.bytesRead > MAX_BYTES) this.destroy(tooLong(MAX_BYTES));
     }, COUNT_EVERY_MS);
@@ -51,7 +52,7 @@ export class DatabaseConnection extends Duplex {
     });
   }
 
-  /** As the driver asks for it; `connect` is emitted when messages can be exchanged. */
+  /** Called by the driver. Emits `connect` when messages can be exchanged. */
   connect(port: number, host: string): void {
     const { encryption, directTls } = this.#options;
     const ready = () => this.emit("connect");
@@ -64,7 +65,7 @@ export class DatabaseConnection extends Duplex {
     this.#follow(this.#socket);
   }
 
-  /** The driver wants it of every stream; it holds from the beginning. */
+  /** Required by the driver. The socket sets it from the start. */
   setNoDelay(): void {}
 
   override _read(): void {}
@@ -88,7 +89,7 @@ export class DatabaseConnection extends Duplex {
     done(error);
   }
 
-  /** The end of the connection is that of its parts. */
+  /** Closes the connection when one of its streams ends. */
   #follow(part: Duplex): void {
     part.on("error", (error) => this.destroy(error)).on("close", () => this.destroy());
   }
@@ -101,7 +102,10 @@ export class DatabaseConnection extends Duplex {
     this._write(TLS_REQUEST, "binary", (error) => error && this.destroy(error));
   }
 
-  /** A server is asked for by name, as several may be behind one address, and an address is no name. */
+  /**
+   * Sets the server name, because several servers may share an address. An IP address is not a valid server
+   * name.
+   */
   #encrypt(host: string, ready: () => void): void {
     const { encryption, directTls } = this.#options;
     const encrypted = connectTls({
@@ -121,7 +125,7 @@ export class DatabaseConnection extends Duplex {
     ready();
   }
 
-  /** Hands messages to the driver one by one: what it throws at one ends this connection and nothing else. */
+  /** Passes messages to the driver one by one. If the driver throws, only this connection ends. */
   #pass(chunk: Buffer): void {
     try {
       for (const message of this.#messages.read(chunk)) this.emit("data", message);

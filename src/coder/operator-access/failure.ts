@@ -2,38 +2,38 @@ import { codeOf } from "../error-code.ts";
 import { redact } from "../redact.ts";
 
 /**
- * Why operator access could not be had through the database. Every `message` is safe to show: it never holds
- * the connection URL or any part of it.
+ * Why operator access through the database failed. Every `message` is safe to show: it never contains any
+ * part of the connection URL.
  */
 export interface DatabaseFailure {
   readonly kind: Kind;
   readonly message: string;
-  /** Of `unreachable`: the host's name does not resolve, or could not be looked up. */
+  /** For `unreachable`: the host name does not resolve, or the lookup failed. */
   readonly isNameUnknown?: true;
 }
 
 type Kind =
-  /** The connection URL can't be used as it is. */
+  /** The connection URL is invalid. */
   | "invalidUrl"
-  /** Nothing answers at the database's address. */
+  /** The database does not respond. */
   | "unreachable"
   | "authenticationFailed"
-  /** The server answers but has no database of that name. */
+  /** The server responds but has no database with that name. */
   | "databaseMissing"
   | "tlsFailed"
-  /** coderd's tables are not there: it has not migrated the database yet. */
+  /** coderd's tables do not exist: coderd has not migrated the database yet. */
   | "schemaMissing"
-  /** The tables are there, but a column is not as this operator knows it. */
+  /** The tables exist, but a column differs from what this operator supports. */
   | "schemaUnsupported"
-  /** The database user may not read or write coderd's tables. */
+  /** The database user is not permitted to read or write coderd's tables. */
   | "permissionDenied"
-  /** The database took too long over a statement or a lock. */
+  /** A statement or a lock timed out. */
   | "timeout"
-  /** Somebody else has the name or the e-mail address of the system user. */
+  /** Another user has the name or the email address of the system user. */
   | "accountTaken"
   | "transient";
 
-/** Ends a transaction with a failure of which the cause is known. */
+/** Ends a transaction with a failure of known cause. */
 export class DatabaseProblem extends Error {
   override readonly name = "DatabaseProblem";
   readonly failure: DatabaseFailure;
@@ -96,10 +96,10 @@ export const TLS_REFUSED = "ERR_TLS_REFUSED";
 
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;
 
-/** Describes the error of a connection or a statement, by its code where it has one. */
+/** Describes a connection or statement error, by its code if it has one. */
 export function describeDatabaseError(error: unknown): DatabaseFailure {
   if (error instanceof DatabaseProblem) return error.failure;
-  const code = shownCode(error);
+  const code = safeCode(error);
   const text = error instanceof Error ? error.message : "";
   const known = BY_SQLSTATE.get(code);
   if (known) return { kind: known[0], message: known[1] };
@@ -120,13 +120,13 @@ export function describeDatabaseError(error: unknown): DatabaseFailure {
   return describeByText(text, code);
 }
 
-/** A code that may be shown: the server chooses what it gives as an SQLSTATE. */
-function shownCode(error: unknown): string {
+/** Returns the code if it is safe to show, because the server chooses the SQLSTATE. */
+function safeCode(error: unknown): string {
   const code = codeOf(error);
   return /^\w{1,64}$/.test(code) ? code : "unknown error";
 }
 
-/** Whether connecting with, or without, encryption instead might work. */
+/** Whether a connection with or without encryption might succeed instead. */
 export function mayDependOnEncryption(error: unknown): boolean {
   return codeOf(error) === "28000" || isTlsProblem(error);
 }
@@ -149,7 +149,7 @@ function loginRefused(text: string): string {
     : "No rule in pg_hba.conf admits this user from the operator's address; add one.";
 }
 
-/** The driver's own errors carry no code. Their text is matched, never shown. */
+/** The driver's own errors have no code. Their text is matched but never shown. */
 function describeByText(text: string, code: string): DatabaseFailure {
   if (/timeout expired|connection timeout/i.test(text))
     return {

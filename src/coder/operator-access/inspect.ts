@@ -4,37 +4,40 @@ import { count, isTrue, texts } from "./values.ts";
 
 type SessionInfo = Readonly<ReturnType<typeof sessionOf>>;
 
-/** What an upgrade needs to know of coderd's database. */
+/** Facts about coderd's database that an upgrade needs. */
 export interface DatabaseInspection {
-  /** A standby, or a database that refuses writes. */
+  /** A standby or a read-only database. */
   readonly isReadOnly: boolean;
-  /** Whether the user of the connection URL may change the schema and owns coderd's tables. */
+  /** Whether the user of the connection URL can change the schema and owns coderd's tables. */
   readonly mayMigrate: boolean;
-  /** Connections that others leave to this user. */
+  /** Number of connections available to this user. */
   readonly freeConnections: number;
-  /** The version of the schema; `locked` while a migration is in progress, `missing` before the first one. */
+  /** Version of the schema: `locked` during a migration, `missing` before the first one. */
   readonly schema: { readonly version: number; readonly isDirty: boolean } | "locked" | "missing";
-  /** The session that migrates, and those that it waits for. */
+  /** The migrating session, and the sessions that block it. */
   readonly migration: (SessionInfo & { readonly blockers: readonly SessionInfo[] }) | undefined;
-  /** Those of the given tokens that the database has. */
+  /** The given tokens that exist in the database. */
   readonly tokenNames: readonly string[];
-  /** Host names of the coderd replicas that were seen within the last minute. */
+  /** Host names of coderd replicas that were active within the last minute. */
   readonly replicas: readonly string[];
 }
 
-/** coderd takes this advisory lock for all its migrations: 1037453835920848937, in halves as pg_locks has it. */
+/** The advisory lock of coderd's migrations, 1037453835920848937, split in halves as in pg_locks. */
 const MIGRATION_LOCK = { classid: 241551044, objid: 1626191913 };
 
-/** A migration holds its locks until it commits, so that waiting for them shows nothing more. */
+/** A migration holds its locks until it commits, so a longer wait has no benefit. */
 const LOCK_TIMEOUT_MS = "500";
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** Tables that coderd has in every version. Others in its schema may belong to somebody else. */
+/** Tables that exist in every version of coderd. Others in the schema may have a different owner. */
 const CORE_TABLES = ["schema_migrations", "users", "api_keys", "organizations", "templates", "workspaces"]
   .map((name) => `'${name}'`)
   .join(", ");
 
-/** Sessions of the same user at the same database are those of the old pods, which end before a new one starts. */
+/**
+ * Excludes sessions of the same user in the same database: they belong to the old pods, which end before a
+ * new pod starts.
+ */
 const GENERAL = `
   SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS read_only,
          coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AND NOT EXISTS (
@@ -67,7 +70,7 @@ const REPLICAS = `
 
 const TOKENS = `SELECT DISTINCT token_name FROM api_keys WHERE token_name = ANY ($1::text[]) LIMIT 5`;
 
-/** Looks at the database without changing anything, and without waiting for a migration to end. */
+/** Inspects the database without changing anything and without waiting for a migration. */
 export async function inspectDatabase(
   session: DatabaseSession,
   tokenNames: readonly string[],
@@ -87,7 +90,7 @@ export async function inspectDatabase(
     migration,
     tokenNames: known ? column(await session.query(TOKENS, [tokenNames]), "token_name") : [],
     replicas: isCalm && isTrue(general.has_replicas) ? column(await session.query(REPLICAS), "hostname") : [],
-    // Last, because a lock that is not granted ends the transaction.
+    // Last, because a lock timeout aborts the transaction.
     schema: isTrue(general.has_schema) ? await readSchema(session) : "missing",
   };
 }
@@ -110,14 +113,14 @@ async function readSchema(session: DatabaseSession): Promise<DatabaseInspection[
   }
 }
 
-/** A session at the database, as far as it may be shown: never what it runs. */
+/** The parts of a database session that are safe to show, without its query. */
 function sessionOf(row: Row) {
   return {
     pid: count(row.pid),
-    /** As the session calls itself; empty when it does not. */
+    /** Application name of the session, or an empty string. */
     application: row.application ?? "",
     user: row.username ?? "",
-    /** How long its transaction has been open. */
+    /** Age of its transaction. */
     seconds: Math.round(Number(row.seconds ?? 0)),
   };
 }

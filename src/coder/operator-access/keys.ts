@@ -14,34 +14,34 @@ import {
 } from "./token.ts";
 import { isTrue, milliseconds } from "./values.ts";
 
-/** The token to use, and whether the caller has yet to store it. */
+/** The token to use, and whether the caller must store it. */
 export interface OperatorToken {
   readonly token: string;
   /** Milliseconds since the epoch. coderd extends it when the token is used. */
   readonly expiresAt: number;
-  /** Set when this token is new: why there had to be one. */
+  /** Set if the token is new: why it was issued. */
   readonly issuedBecause?: IssueReason;
-  /** Whether another token is valid beside a new one, until this one has been stored. */
+  /** Whether another token remains valid until the new one is stored. */
   readonly hasPredecessor?: boolean;
 }
 
 /**
- * A key nobody is known to hold is left alone this long: another process may have made it a moment ago and be
- * about to store it.
+ * Keys younger than this are kept even if no token for them is known: another process may have created the
+ * key and be about to store it.
  */
 const HAND_OVER_MS = 5 * 60_000;
 
-/** Whose keys are meant: those of the system user with the name of the control plane's token. */
+/** Owner of the keys: the system user and the name of the control plane's token. */
 interface KeyOwner {
   readonly userId: string;
   readonly tokenName: string;
-  /** Of the control plane: keys of that name may belong to another cluster. */
+  /** UID of the control plane, because keys with this name may belong to another cluster. */
   readonly uid: string;
 }
 
 /**
- * Keeps the caller's token when it is good, and issues another when it is not. Ends keys that this cluster wrote and
- * nobody holds any more, and what has expired; keys of other clusters stay.
+ * Keeps the caller's token if it is valid; otherwise issues a new one. Deletes expired keys, and unused keys
+ * that this cluster created. Keeps keys of other clusters.
  */
 export async function ensureApiKey(
   context: AccountContext,
@@ -71,7 +71,7 @@ export async function ensureApiKey(
   return { ...issued, issuedBecause: plan.because, hasPredecessor: valid.some(isOwn) };
 }
 
-/** Ends the tokens of a control plane that this cluster wrote, and returns how many there were. */
+/** Deletes the keys of a control plane that this cluster created, and returns their number. */
 export async function revokeApiKeys(
   session: DatabaseSession,
   owner: Pick<KeyOwner, "tokenName" | "uid"> & {
@@ -94,7 +94,7 @@ export async function revokeApiKeys(
   return own.length;
 }
 
-/** coderd wants a user's tokens to have different names. */
+/** The token names of a user must be unique in coderd. */
 async function issue(
   { session, tables, now }: AccountContext,
   { userId, tokenName, uid }: KeyOwner,
@@ -119,7 +119,7 @@ async function issue(
   return { token: `${id}-${secret}`, expiresAt };
 }
 
-/** One scope until 2.26, lists of scopes and of objects from 2.27 on. */
+/** One scope up to 2.26; lists of scopes and objects since 2.27. */
 function fullAccess(table: Table): Record<string, unknown> {
   return {
     ...(table.has("scope") ? { scope: table.label("scope", "all", "coder:all") } : {}),

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { connectPostgres } from "./session.ts";
 
-/** A database that takes connections and keeps what comes. */
+/** A database that accepts connections and collects what it receives. */
 async function silentDatabase() {
   const received: Buffer[] = [];
   const connections: Socket[] = [];

@@ -19,7 +19,7 @@ async function attempts(query: string, ca?: string) {
 }
 
 const unread = async (): Promise<string> => {
-  throw new Error("read in vain");
+  throw new Error("unexpected read");
 };
 
 async function problem(query: string, ca?: string): Promise<string> {
@@ -58,7 +58,7 @@ describe("the ways to connect", () => {
     expect(await attempts("sslmode=require&sslrootcert=/ca.crt")).toEqual([{ ...CHAIN, ca: [cert.trim()] }]);
   });
 
-  it("trust a given root certificate alone, else coderd's and then the system's", async () => {
+  it("trust only a given root certificate, or coderd's and the system's", async () => {
     const [given] = await attempts("sslmode=verify-full&sslrootcert=/ca.crt", "unused");
     expect(given).toMatchObject({ ca: [cert.trim()] });
     expect(await attempts("sslmode=verify-full", cert)).toEqual([

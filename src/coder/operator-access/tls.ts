@@ -1,22 +1,24 @@
 import type { ConnectionOptions } from "node:tls";
-import { readableCertificates } from "../certificates.ts";
+import { parseCertificates } from "../certificates.ts";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { DatabaseProblem } from "./failure.ts";
 
-/** How to encrypt one attempt to connect: TLS options, or `false` for a plain connection. */
+/** Encryption of one connection attempt: TLS options, or `false` for plaintext. */
 export type Encryption = ConnectionOptions | false;
 
-/** At least one way to connect, the preferred one first. */
+/** Connection attempts, preferred first. */
 type EncryptionAttempts = readonly [Encryption, ...Encryption[]];
 
 export interface TlsFiles {
-  /** Reads a file that a connection URL names, as coderd's pod has it; `undefined` when there is none. */
+  /**
+   * Reads a file from a connection URL as coderd's pod sees it, or returns `undefined` if it does not exist.
+   */
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** Reads the PEM certificates that coderd trusts besides the system's, if there are any. */
+  /** Reads the PEM certificates that coderd trusts in addition to the system's, if any. */
   readonly ca?: (() => Promise<string | undefined>) | undefined;
 }
 
-/** Where images keep the authorities of their system, coderd's among them. */
+/** Locations of the system's CA bundle in common images, including coderd's. */
 const SYSTEM_BUNDLES: readonly string[] = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/ssl/cert.pem",
@@ -29,9 +31,9 @@ const SYSTEM_BUNDLES: readonly string[] = [
 const ANY_HOST: ConnectionOptions = { checkServerIdentity: () => undefined };
 
 /**
- * What to try, in order, for a libpq `sslmode`. `allow` and `prefer` fall back to the other way; `require`
- * encrypts without asking who answers, unless a root certificate is given; `verify-ca` checks the chain and
- * `verify-full` the host name too.
+ * Returns the attempts, in order, for a libpq `sslmode`. `allow` and `prefer` fall back to the alternative.
+ * `require` encrypts without authenticating the server unless a root certificate is set. `verify-ca` verifies
+ * the chain, and `verify-full` also the host name.
  */
 export async function encryptionAttempts(
   settings: ConnectionSettings,
@@ -54,7 +56,10 @@ export async function encryptionAttempts(
   }
 }
 
-/** A root certificate stands alone, as libpq has it; otherwise those of coderd count, and the system's. */
+/**
+ * A root certificate replaces all others, as in libpq. Otherwise, coderd's certificates and the system's
+ * apply.
+ */
 async function verified(
   { sslRootCert }: ConnectionSettings,
   files: TlsFiles,
@@ -69,7 +74,7 @@ async function verified(
   return ca ? [{ ...bySystem, ca: pem(ca, "The list of CA certificates") }, bySystem] : [bySystem];
 }
 
-/** Whether the system's own authorities are meant: by libpq's word for them, or by a file that is the image's own. */
+/** Whether this refers to the system's CAs, by the keyword of libpq or by a bundle of the image. */
 async function isSystem(sslRootCert: string, files: TlsFiles): Promise<boolean> {
   if (sslRootCert === "system") return true;
   return SYSTEM_BUNDLES.includes(sslRootCert) && (await files.readFile(sslRootCert)) === undefined;
@@ -92,7 +97,7 @@ async function read(parameter: string, path: string, files: TlsFiles): Promise<s
 }
 
 function pem(text: string, where: string): string[] {
-  const certificates = readableCertificates(text);
+  const certificates = parseCertificates(text);
   if (certificates) return certificates;
   throw tlsProblem(`${where} contains no valid PEM certificate; add one.`);
 }

@@ -70,7 +70,7 @@ describe("the id of a key tells who wrote it", () => {
     return { row: key({ id, hashedSecret: hashSecret(secret) }), token: `${id}-${secret}` };
   };
 
-  it("to the object that it was made for, also when nobody holds it", () => {
+  it("to the object that it was created for, even if no token for it is held", () => {
     const { row, token } = issued("1");
     expect(isOwnKey(row, { uid: "1", held: [] })).toBe(true);
     expect(isCopiedToken(token, "1")).toBe(false);

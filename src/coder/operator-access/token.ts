@@ -1,25 +1,25 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { fnv1a64 } from "kube-controller-runtime";
 
-/** The object a token belongs to: each has one of its own. */
+/** The control plane that a token belongs to. Each has its own token. */
 export interface ControlPlane {
   readonly namespace: string;
   readonly name: string;
-  /** Differs from cluster to cluster, also when namespace and name do not. */
+  /** Differs between clusters even if namespace and name are the same. */
   readonly uid: string;
 }
 
-/** Bytes that nobody can guess; injected so that tests know them. */
+/** Cryptographically random bytes. Injected so that tests are deterministic. */
 type RandomBytes = (size: number) => Uint8Array;
 
-/** A key of ours as the database has it. */
+/** A key of the operator in the database. */
 export interface ApiKeyRow {
   readonly id: string;
   readonly name: string;
   readonly hashedSecret: Uint8Array;
   readonly expiresAt: number;
   readonly createdAt: number;
-  /** Whether it may do everything its user may. */
+  /** Whether the key has all permissions of its user. */
   readonly fullAccess: boolean;
 }
 
@@ -35,19 +35,19 @@ export type IssueReason =
   | "copied";
 
 export interface TokenRequest {
-  /** Another token is wanted, even if the held one is good. */
+  /** Replaces the held token even if it is valid. */
   readonly replace?: boolean;
 }
 
-/** What to do about the token that the caller holds. */
+/** What to do with the held token. */
 type ApiKeyPlan =
   | { readonly do: "keep"; readonly key: ApiKeyRow; readonly token: string }
-  /** `stillValid` is the key in use until the new one takes over, if there is one. */
+  /** `stillValid` is the key in use until the new one replaces it, if any. */
   | { readonly do: "issue"; readonly because: IssueReason; readonly stillValid?: ApiKeyRow };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 export const TOKEN_LIFETIME_MS = 365 * DAY_MS;
-/** A token is replaced this long before its end, so that weeks of a broken database do no harm. */
+/** Tokens are renewed this long before they expire, so that weeks of database problems do no harm. */
 export const RENEW_BEFORE_MS = 30 * DAY_MS;
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -55,12 +55,12 @@ const ID_LENGTH = 10;
 const SECRET_LENGTH = 22;
 const TOKEN = new RegExp(`^([A-Za-z0-9]{${ID_LENGTH}})-([A-Za-z0-9]{${SECRET_LENGTH}})$`);
 
-/** The name under which coderd shows the token of a control plane. */
+/** Token name of a control plane in coderd. */
 export function tokenName({ namespace, name }: Pick<ControlPlane, "namespace" | "name">): string {
   return `coder-k8s-operator-${fnv1a64(`${namespace}\0${name}`)}`;
 }
 
-/** A token whose id tells which object it was made for. */
+/** Creates a token whose ID contains a mark of its control plane. */
 export function newToken(
   randomBytes: RandomBytes,
   uid: string,
@@ -70,15 +70,16 @@ export function newToken(
 }
 
 /*
- * Several clusters may have a control plane of the same namespace and name on one database: a restored clone, blue and
- * green. A cluster ends only the keys that it wrote. So the id of a key begins with a mark of the object's uid and ends
- * with a check of that. A mark in the row itself survives what a record in the cluster would not: a lost Secret, a crash
- * between the insert and the record, a backup that was restored. Earlier versions wrote keys without a mark: such a key
- * counts as that of the cluster whose Secret holds it.
+ * Several clusters may have a control plane with the same namespace and name on one database, such as a
+ * restored clone or blue-green clusters. A cluster deletes only keys that it created. Therefore, the ID of a
+ * key starts with a mark of the object's UID and ends with a checksum of the mark. A mark in the row itself
+ * survives events that a record in the cluster would not: a lost Secret, a crash between the insert and the
+ * record, or a restored backup. Earlier versions created keys without a mark; such a key belongs to the
+ * cluster whose Secret contains it.
  */
 const [WRITER_LENGTH, CHECK_LENGTH] = [4, 2];
 
-/** Whether the key was written for the object with this uid, as far as its id and the tokens that are held tell. */
+/** Whether the key was created for the object with this UID, based on its ID and the held tokens. */
 export function isOwnKey(
   { id, hashedSecret }: Pick<ApiKeyRow, "id" | "hashedSecret">,
   { uid, held }: { readonly uid: string; readonly held: readonly string[] },
@@ -90,7 +91,7 @@ export function isOwnKey(
   });
 }
 
-/** Whether a token was made for another object than the one with this uid: somebody has copied it. */
+/** Whether the token was created for an object with a different UID, that is, whether it was copied. */
 export function isCopiedToken(token: string, uid: string): boolean {
   const [, id = ""] = TOKEN.exec(token.trim()) ?? [];
   return isMarked(id) && !id.startsWith(writerMark(uid));
@@ -117,7 +118,7 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Decides about the caller's token from the keys stored for its control plane. */
+/** Decides what to do with the held token, based on the keys stored for its control plane. */
 export function planApiKey(
   held: string | undefined,
   keys: readonly ApiKeyRow[],
@@ -142,7 +143,10 @@ function matches(secret: string, hash: Uint8Array): boolean {
   return actual.length === hash.length && timingSafeEqual(actual, hash);
 }
 
-/** Takes only bytes below the largest multiple of the alphabet's size, so that all letters are as likely. */
+/**
+ * Rejects bytes above the largest multiple of the alphabet's size, so that all letters have the same
+ * probability.
+ */
 function randomText(length: number, randomBytes: RandomBytes): string {
   const limit = 256 - (256 % ALPHABET.length);
   let text = "";

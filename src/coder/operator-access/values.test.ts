@@ -11,7 +11,7 @@ test("texts come out of a JSON array as they are", () => {
   expect(texts("[]")).toEqual([]);
 });
 
-test.for(["", "{owner}", "[1]", '"owner"', null, undefined])("%j is no list of texts", (value) => {
+test.for(["", "{owner}", "[1]", '"owner"', null, undefined])("%j is not a list of strings", (value) => {
   expect(() => texts(value)).toThrow(DatabaseProblem);
 });
 
@@ -19,6 +19,6 @@ test("seconds become whole milliseconds", () => {
   expect(milliseconds("1763232211.123456")).toBe(1_763_232_211_123);
 });
 
-test.for(["", "Infinity", "infinity", "2026-01-01", null, undefined])("%j is no time", (value) => {
+test.for(["", "Infinity", "infinity", "2026-01-01", null, undefined])("%j is not a time", (value) => {
   expect(() => milliseconds(value)).toThrow(DatabaseProblem);
 });

@@ -1,27 +1,27 @@
 import { DatabaseProblem } from "./failure.ts";
 
-/** A value as the server sent it, or nothing where it sent no such column. */
+/** A value from the server, or undefined if there is no such column. */
 type Value = string | null | undefined;
 
 export function isTrue(value: Value): boolean {
   return value === "t";
 }
 
-/** The texts of a JSON array. */
+/** Strings of a JSON array. */
 export function texts(value: Value): string[] {
   const list = parsed(value);
   if (Array.isArray(list) && list.every((item) => typeof item === "string")) return list;
   throw unexpected("a list of strings");
 }
 
-/** A whole number. */
+/** An integer. */
 export function count(value: Value): number {
   const number = value ? Number(value) : Number.NaN;
   if (Number.isSafeInteger(number)) return number;
   throw unexpected("a number");
 }
 
-/** Milliseconds since the epoch, from seconds. */
+/** Converts seconds to milliseconds since the epoch. */
 export function milliseconds(value: Value): number {
   const seconds = value ? Number(value) : Number.NaN;
   if (Number.isFinite(seconds)) return Math.round(seconds * 1_000);

@@ -1,6 +1,6 @@
 import { DatabaseProblem } from "./failure.ts";
 
-/** What a message holds, from its beginning on. Nothing is read past its end. */
+/** Reads the body of a message. Never reads beyond its end. */
 export class Body {
   readonly #bytes: Buffer;
   #at = 0;
@@ -23,7 +23,7 @@ export class Body {
     this.#at = this.#bytes.length;
   }
 
-  /** A number of things that is not negative. */
+  /** A non-negative number of items. */
   count(): number {
     const count = this.skip(2).#bytes.readInt16BE(this.#at - 2);
     if (count < 0) throw malformed();
@@ -34,7 +34,7 @@ export class Body {
     return this.skip(4).#bytes.readInt32BE(this.#at - 4);
   }
 
-  /** A text up to its NUL. */
+  /** A NUL-terminated string. */
   text(): this {
     const end = this.#bytes.indexOf(0, this.#at);
     if (end < 0) throw malformed();
@@ -42,7 +42,10 @@ export class Body {
     return this;
   }
 
-  /** Texts up to an empty one. The fields of an error are such texts: each begins with the letter of the field. */
+  /**
+   * Strings up to an empty one. The fields of an error are such strings, each with its field type as the
+   * first letter.
+   */
   texts(): void {
     let start: number;
     do {
@@ -51,7 +54,7 @@ export class Body {
     } while (this.#at > start + 1);
   }
 
-  /** A length and so many bytes, or -1 for null. */
+  /** A length and that many bytes, or -1 for null. */
   value(): void {
     const length = this.int32();
     if (length !== -1) this.skip(length);

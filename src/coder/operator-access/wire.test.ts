@@ -11,7 +11,7 @@ import { connectPostgres } from "./session.ts";
 const loggedIn = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);
 const PROTOCOL = "does not speak the PostgreSQL protocol";
 
-/** A server that answers each of a client's turns with the next of `answers`. */
+/** A server that responds to each turn of the client with the next of `answers`. */
 async function answering(answers: readonly Buffer[], wrap = async (socket: Socket) => socket) {
   const sockets: Socket[] = [];
   const server = createServer(async (plain) => {
@@ -50,7 +50,7 @@ async function problemOf(failing: Promise<unknown>): Promise<string> {
 const expected = (name: string) => (name === "an unknown way to log in" ? "does not support" : PROTOCOL);
 
 test.for(Object.entries(MALFORMED))(
-  "a server that greets with %s is cut off and harms nobody else",
+  "a server that greets with %s is disconnected without harm to others",
   async ([, bytes]) => {
     const { settings, allLeft } = await answering([bytes]);
     await expect(connectPostgres(settings, false, unfenced)).rejects.toThrow();
@@ -59,7 +59,7 @@ test.for(Object.entries(MALFORMED))(
 );
 
 test.for(Object.entries(MALFORMED))(
-  "a server that answers a statement with %s is cut off and harms nobody else",
+  "a server that answers a statement with %s is disconnected without harm to others",
   async ([name, bytes]) => {
     const { settings, allLeft } = await answering([loggedIn, bytes]);
     const session = await connectPostgres(settings, false, unfenced);

@@ -1,9 +1,9 @@
 import { DatabaseProblem } from "./failure.ts";
 import { Body, malformed } from "./wire-body.ts";
 
-/** The letter of a message and its length. */
+/** The type of a message and its length. */
 const HEADER_BYTES = 5;
-/** What describes a column after its name. */
+/** The description of a column after its name. */
 const COLUMN_BYTES = 18;
 
 type Read = (body: Body) => void;
@@ -13,7 +13,10 @@ const refuse: Read = () => {
   throw malformed();
 };
 
-/** By letter, the messages that are read alike at any time. COPY and its like are never asked for. */
+/**
+ * Messages that are validated in the same way at any time, by type. COPY and similar messages are never
+ * requested.
+ */
 const SIMPLE: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["1", empty],
   ["2", empty],
@@ -29,7 +32,7 @@ const SIMPLE: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["Z", (body) => body.skip(1)],
 ]);
 
-/** The steps of a login that the driver knows: none, password, MD5, and the three of SCRAM. */
+/** The authentication steps that the driver supports: none, password, MD5, and the three of SCRAM. */
 const AUTHENTICATION: ReadonlyMap<number, Read> = new Map<number, Read>([
   [0, empty],
   [3, empty],
@@ -39,19 +42,19 @@ const AUTHENTICATION: ReadonlyMap<number, Read> = new Map<number, Read>([
   [12, (body) => body.skipAll()],
 ]);
 
-/** Puts messages of a Postgres server together and refuses those that a client of ours never gets from one. */
+/** Assembles messages of a Postgres server and rejects those that this client never expects. */
 export class MessageReader {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #authentications = new Set<number>();
   #columns = 0;
   #message = Buffer.alloc(HEADER_BYTES);
   #filled = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** The messages that `chunk` completes. Throws `DatabaseProblem` at one that is malformed. */
+  /** Returns the messages that `chunk` completes. Throws `DatabaseProblem` for a malformed message. */
   *read(chunk: Buffer): Generator<Buffer> {
     for (let rest = chunk; rest.length > 0; ) {
       const taken = rest.copy(this.#message, this.#filled);
@@ -74,7 +77,7 @@ export class MessageReader {
   #announced(): number {
     const size = this.#message.readUInt32BE(1) + 1;
     if (size < HEADER_BYTES) throw malformed();
-    if (size > this.#mostBytes) throw tooLong(this.#mostBytes);
+    if (size > this.#maxBytes) throw tooLong(this.#maxBytes);
     return size;
   }
 
@@ -93,13 +96,16 @@ export class MessageReader {
     for (let left = this.#columns; left > 0; left--) body.text().skip(COLUMN_BYTES);
   }
 
-  /** The driver copies a row from a template of all columns: short rows of many columns would be a lot of work. */
+  /**
+   * The driver copies each row from a template of all columns, so short rows with many columns would be
+   * expensive.
+   */
   #checkRow(body: Body): void {
     if (body.count() !== this.#columns) throw malformed();
     for (let left = this.#columns; left > 0; left--) body.value();
   }
 
-  /** Each step is taken once: the answer to one of them is costly on purpose. */
+  /** Each step is allowed once, because the response to one of them is intentionally expensive. */
   #checkAuthentication(body: Body): void {
     const step = body.int32();
     if (this.#authentications.has(step)) throw malformed();
@@ -114,8 +120,8 @@ export class MessageReader {
   }
 }
 
-/** For a message, or a connection, that brings more than `mostBytes`. */
-export function tooLong(mostBytes: number): DatabaseProblem {
-  const message = `The server at the database's address sent more than ${mostBytes / 1024 / 1024} MiB; check the connection URL.`;
+/** For a message or a connection that exceeds `maxBytes`. */
+export function tooLong(maxBytes: number): DatabaseProblem {
+  const message = `The server at the database's address sent more than ${maxBytes / 1024 / 1024} MiB; check the connection URL.`;
   return new DatabaseProblem("transient", message);
 }

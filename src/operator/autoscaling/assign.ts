@@ -1,5 +1,5 @@
 import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
-import { serversOf } from "../../coder/tags.ts";
+import { daemonMatcher } from "../../coder/tags.ts";
 import { type Census, takeCensus } from "./census.ts";
 import { isStuck, type Pool, type Queue } from "./pool.ts";
 
@@ -87,7 +87,7 @@ function assign(job: ProvisionerJob, { pools, strangers }: Servers): Assignment 
 }
 
 function findServers(candidates: readonly Candidate[], others: readonly Strangers[], tags: Tags): Servers {
-  const serves = serversOf(tags);
+  const serves = daemonMatcher(tags);
   const pools = candidates
     .filter(({ pool }) => serves(pool.tags))
     .sort(({ pool: a }, { pool: b }) => byPreference(a, b));

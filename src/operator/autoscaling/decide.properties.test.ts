@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
-import { daemonTags, servesTags } from "../../coder/tags.ts";
+import { daemonTags, matchesTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
 import type { Pool } from "./pool.ts";
 
@@ -97,9 +97,9 @@ describe("whatever the queue and the pools", () => {
         const pending = queued.filter(({ status }) => status === "pending");
         expect(assignments.map(({ job }) => job.id).sort()).toEqual(pending.map(({ id }) => id).sort());
         for (const each of assignments) {
-          if (each.to === "pool") expect(servesTags(each.pool.tags, each.job.tags)).toBe(true);
+          if (each.to === "pool") expect(matchesTags(each.pool.tags, each.job.tags)).toBe(true);
           if (each.to === "nobody")
-            expect(pools.some((pool) => servesTags(pool.tags, each.job.tags))).toBe(false);
+            expect(pools.some((pool) => matchesTags(pool.tags, each.job.tags))).toBe(false);
         }
         const given = decisions.reduce((sum, decision) => sum + decision.pending, 0);
         expect(given).toBe(assignments.filter(({ to }) => to === "pool").length);

@@ -1,6 +1,6 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { Tags } from "../../coder/provisioning.ts";
-import { serversOf } from "../../coder/tags.ts";
+import { daemonMatcher } from "../../coder/tags.ts";
 import { type ScheduledWorkspace, WORKSPACES_PER_PAGE } from "../../coder/workspaces.ts";
 import { byPreference, tagsKey } from "./assign.ts";
 import { REST_PER_LOOK } from "./poll-interval.ts";
@@ -156,7 +156,7 @@ function warmWindows(
   }
   const windows = new Map<string, Window[]>();
   for (const { tags, times } of due) {
-    const serves = serversOf(tags);
+    const serves = daemonMatcher(tags);
     const able = pools.filter((pool) => serves(pool.tags)).sort(byPreference);
     const chosen = able.find(({ keepWarmMs }) => keepWarmMs > 0);
     if (!chosen || able.some(({ min }) => min > 0)) continue;

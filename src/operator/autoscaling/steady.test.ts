@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { daemon, NOW, scene, waiting } from "../../../test/support/queue.ts";
 import type { Tags } from "../../coder/provisioning.ts";
-import { servesTags } from "../../coder/tags.ts";
+import { matchesTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
 import type { Pool } from "./pool.ts";
 
@@ -19,7 +19,7 @@ interface World {
 function handOut({ pools, builders, jobs }: World): void {
   const busy = new Set(builders.values());
   for (const job of jobs.filter(({ id }) => !builders.has(id))) {
-    const able = pools.filter(({ tags }) => servesTags(tags, job.tags)).flatMap(({ pods }) => pods);
+    const able = pools.filter(({ tags }) => matchesTags(tags, job.tags)).flatMap(({ pods }) => pods);
     const free = able.find(({ name }) => !busy.has(name));
     if (!free) continue;
     builders.set(job.id, free.name);

@@ -1,5 +1,5 @@
 import type { Tags } from "../../coder/provisioning.ts";
-import { nearestOffer } from "../../coder/tags.ts";
+import { closestOffer } from "../../coder/tags.ts";
 import { minorOf } from "../../coder/version.ts";
 import { JOINS_WITHIN_MS } from "../provisioner/connections.ts";
 import { type Assignment, tagsKey } from "./assign.ts";
@@ -110,7 +110,7 @@ function agree(version: string, other: string | undefined): boolean {
 
 function withNearest(group: WaitingJobs, pools: readonly Pool[]): WaitingJobs {
   if (group.cause.kind !== "noPool") return group;
-  const nearest = nearestOffer(pools, group.tags);
+  const nearest = closestOffer(pools, group.tags);
   if (!nearest) return group;
   return { ...group, cause: { kind: "noPool", nearest: { pool: nearest.name, missing: nearest.missing } } };
 }

@@ -75,7 +75,7 @@ interface Asked {
 
 /**
  * Restores the annotation as the user set it, and removes one that an interrupted run left. Skipped if
- * another client asks by now. Resolves with a warning if that fails: the answer is still valid.
+ * another client has asked meanwhile. Resolves with a warning if that fails: the answer is still valid.
  */
 async function takenBack({ object, question }: Asked, cluster: Cluster): Promise<string[]> {
   const before = object.metadata.annotations?.[CHECK_ANNOTATION];

@@ -47,11 +47,11 @@ test.each([
   ["a topology", { spread: [{ topologyKey: "example.com/rack" }], one: { topologyKey: "hostname" } }],
   ["a key of a label", { tokenLabels: { any: "app.kubernetes.io/instance" } }],
   ["a flag without a value", { args: ["--token-less", "--verbose", "server"] }],
-])("of Helm values, %s is no secret", (_, config) => {
+])("of Helm values, %s is not a secret", (_, config) => {
   expect(found(config)).toEqual([]);
 });
 
-test("of Helm values, the name or a key of a Secret that exists is no secret, whatever its field is called", () => {
+test("of Helm values, the name or a key of a Secret that exists is not a secret, whatever its field is called", () => {
   const config = { databaseSecret: "coder-db", certs: { secrets: [{ name: "ca", key: "ca-bundle.crt" }] } };
   expect(found(config, ["coder-db", "ca-bundle.crt"])).toEqual([]);
 });

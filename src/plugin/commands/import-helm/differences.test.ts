@@ -41,7 +41,7 @@ test("an argument with another value is a difference", () => {
   ]);
 });
 
-test("what Kubernetes fills in, another order and another spelling of a quantity are no differences", () => {
+test("defaults of Kubernetes, another order and another spelling of a quantity are not differences", () => {
   const before = deployment({
     terminationMessagePath: "/dev/termination-log",
     resources: { limits: { cpu: "2" } },

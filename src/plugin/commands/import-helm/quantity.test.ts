@@ -12,6 +12,6 @@ test.each([
   expect(amountOf(one)).toBeDefined();
 });
 
-test.each(["", "lots", "2 Gi", "-1", "1Xi", {}, "9".repeat(100_000)])("%j is no quantity", (value) => {
+test.each(["", "lots", "2 Gi", "-1", "1Xi", {}, "9".repeat(100_000)])("%j is not a quantity", (value) => {
   expect(amountOf(value)).toBeUndefined();
 });

@@ -42,7 +42,7 @@ describe("a release from its Secret", () => {
   test.each([
     ["is a bomb", base64(base64(gzipSync(Buffer.alloc(64 * 1024 * 1024)))), /larger than 16 MiB/],
     ["is cut off", base64(base64(gzipSync(marked.repeat(100)).subarray(0, 30))), /can't be unpacked/],
-    ["is no JSON", base64(base64(gzipSync(`{${marked}`))), /not valid JSON/],
+    ["is not JSON", base64(base64(gzipSync(`{${marked}`))), /not valid JSON/],
     ["is not compressed and no JSON", base64(base64(marked)), /not valid JSON/],
     ["is empty", "", /not valid JSON/],
     ["is of another chart", kept({ chart: { metadata: { name: "postgres" } } }), /chart "postgres"/],

@@ -93,7 +93,7 @@ describe("the printed manifest", () => {
     expect(textOf(given)).toContain("postgres://a:s3cr3t@db/c");
   });
 
-  test("stays readable for thousands of values that nobody knows", () => {
+  test("stays readable for thousands of unknown values", () => {
     const given = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, at) => [`v${at}`.padEnd(900, "x"), 1]),
     );

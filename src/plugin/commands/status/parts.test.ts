@@ -15,6 +15,6 @@ test.each([0, 4])("%i waiting builds of a pool are what its status says", (pendi
   expect(poolWith(pending)).toMatchObject({ pending, limits: "1-5", busy: 0, idle: 0 });
 });
 
-test("waiting builds that nobody counted are no number", () => {
+test("waiting builds that were not counted are not shown as a number", () => {
   expect(poolWith(undefined)).not.toHaveProperty("pending");
 });

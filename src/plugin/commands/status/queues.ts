@@ -8,7 +8,7 @@ import {
   provisionerDaemons,
   provisionerJobs,
 } from "../../../coder/provisioning.ts";
-import { daemonTags, servesTags } from "../../../coder/tags.ts";
+import { daemonTags, matchesTags } from "../../../coder/tags.ts";
 import { defined } from "../../../operator/normalize.ts";
 import { keyIdsOf } from "../../../operator/provisioner/daemon-container.ts";
 import { daemonNameOf } from "../../../operator/provisioner/deployment.ts";
@@ -80,6 +80,6 @@ export function seenIn(
   const own = daemons?.filter(({ keyId, name }) => keys.includes(keyId) && (live?.has(name) ?? true));
   const tags = daemonTags(provisioner.tags);
   const count = (state: string) => own?.filter((daemon) => daemon.status === state).length;
-  const pending = waiting?.filter((job) => servesTags(tags, job.tags)).length;
+  const pending = waiting?.filter((job) => matchesTags(tags, job.tags)).length;
   return defined({ busy: count("busy"), idle: count("idle"), pending });
 }

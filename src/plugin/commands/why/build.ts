@@ -2,7 +2,7 @@ import { findCondition, type Pod, type Stored } from "kube-controller-runtime";
 import { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { Tags } from "../../../coder/provisioning.ts";
 import { redact } from "../../../coder/redact.ts";
-import { daemonTags, distinctiveTags, nearestOffer, servesTags } from "../../../coder/tags.ts";
+import { closestOffer, daemonTags, distinctiveTags, matchesTags } from "../../../coder/tags.ts";
 import { APPS, childNameOf } from "../../../operator/names.ts";
 import { lostBefore } from "../../../operator/provisioner/daemon-container.ts";
 import { daemonNameOf } from "../../../operator/provisioner/deployment.ts";
@@ -96,7 +96,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
     severity: "waiting",
   };
   const pools = snapshot.provisioners.filter((pool) => isOfOrganization(pool, build.organizationId));
-  const fitting = pools.filter((pool) => servesTags(tagsOf(pool), tags));
+  const fitting = pools.filter((pool) => matchesTags(tagsOf(pool), tags));
   if (fitting.length === 0) return [waits, noPool(pools, tags)];
   return [waits, ...fitting.flatMap((pool) => explainPool(pool, snapshot))];
 }
@@ -151,7 +151,7 @@ function tagsOf({ spec }: Pool): Tags {
 
 function noPool(pools: readonly Pool[], tags: Tags): Link {
   const offers = pools.map((pool) => ({ name: pool.metadata.name, tags: tagsOf(pool) }));
-  const nearest = nearestOffer(offers, tags);
+  const nearest = closestOffer(offers, tags);
   const hint = nearest ? ` The closest match, "${nearest.name}", lacks ${tagText(nearest.missing)}.` : "";
   const message = `No CoderProvisioner in this namespace offers these tags.${hint} Add one, or correct the template's tags.`;
   return { depth: 1, object: "provisioner", state: "no match", message, severity: "wrong" };
