@@ -86,12 +86,12 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
 
   test("are explained by why, which gives no advice that does not help", async () => {
     const lost = await why("one");
-    expect(lost).toContain(`It runs on daemon "${worker}", whose pod is gone`);
+    expect(lost).toContain(`The build runs on daemon "${worker}", whose pod no longer exists`);
     for (const name of ["two", "three"]) {
       const said = await why(name);
       expect(said).toContain(`exit code ${SCRIPT_END.exitCode}`);
       expect(said).toContain(POOL);
-      expect(said).not.toMatch(/raise spec.replicas|Nothing is wrong|DNS/);
+      expect(said).not.toMatch(/raise spec.replicas|No problems|DNS/);
     }
   });
 });
