@@ -78,7 +78,10 @@ function startupProbeOf(
 ): ProbeSettings | undefined {
   const { livenessProbe, startupProbe } = deployment?.spec?.template.spec?.containers[0] ?? {};
   const isQuick = startupProbe?.periodSeconds === quickStartProbe.periodSeconds;
-  if ((isUpgrading || isQuick) && (pod.readinessProbe || pod.livenessProbe)) return quickStartProbe;
+  if ((isUpgrading || isQuick) && (pod.readinessProbe || pod.livenessProbe)) {
+    const { timeoutSeconds } = quickStartProbe;
+    return { ...quickStartProbe, timeoutSeconds: (isQuick && startupProbe.timeoutSeconds) || timeoutSeconds };
+  }
   const isGuarded = !livenessProbe || startupProbe !== undefined;
   return pod.livenessProbe && isGuarded ? patientProbe : undefined;
 }

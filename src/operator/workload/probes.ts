@@ -9,10 +9,15 @@ export type ProbeSettings = Readonly<Record<keyof typeof probeDefaults, number>>
 /** Fails after a day: a migration may take hours, and coderd answers nobody before it is over. */
 export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
 
-/** The same patience, asked every second: pods serve as soon as coderd does, and not a period of the readiness probe later. */
+/**
+ * The same patience, with a probe every second: a pod gets requests as soon as coderd serves, and not a period of the
+ * readiness probe later. coderd accepts connections before it serves and answers them then, so a long timeout ends the wait
+ * at that moment, and a short one up to a period later.
+ */
 export const quickStartProbe: ProbeSettings = {
   ...probeDefaults,
   periodSeconds: 1,
+  timeoutSeconds: 10,
   failureThreshold: 86_400,
 };
 
