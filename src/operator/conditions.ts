@@ -104,6 +104,16 @@ export const workspaceProxyConditions = {
   ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
 } as const satisfies Table;
 
+/** Reasons of what a user chose, or of what is normal in spite of the condition's status. */
+export const CHOSEN_REASONS: ReadonlySet<string> = new Set([
+  ...["Disabled", "ScaledToZero", "NotRequested", "NotConfigured", "Completed"],
+]);
+
+/** Reasons of conditions that are True, but need attention soon. */
+export const WARNING_REASONS: ReadonlySet<string> = new Set([
+  ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
+]);
+
 /** Reasons of the control plane's access for which coderd's own pods fail too. */
 const DATABASE_FAULTS: ReadonlySet<string> = new Set([
   ...["InvalidConnectionURL", "DatabaseUnreachable", "DatabaseAuthenticationFailed", "DatabaseMissing"],

@@ -2,10 +2,12 @@ import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-con
 import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
 import {
   basicness,
+  CHOSEN_REASONS,
   type ConditionRow,
   controlPlaneConditions,
   provisionerConditions,
   quietReasonsOf,
+  WARNING_REASONS,
   workspaceProxyConditions,
 } from "../operator/conditions.ts";
 import { defined } from "../operator/normalize.ts";
@@ -29,16 +31,6 @@ const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyCon
 const rows: ReadonlyMap<string, ConditionRow> = new Map(
   tables.flatMap((table) => Object.values<ConditionRow>(table)).map((row) => [row.type, row]),
 );
-
-/** States that a user chose, or that are normal in spite of the condition's status. */
-const CHOSEN: ReadonlySet<string> = new Set([
-  ...["Disabled", "ScaledToZero", "NotRequested", "NotConfigured", "Completed"],
-]);
-
-/** Conditions that are true, but need attention soon. */
-const SOON: ReadonlySet<string> = new Set([
-  ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
-]);
 
 const PASSING: ReadonlySet<string> = new Set([
   ...tables.flatMap((table) => [...quietReasonsOf(table)]),
@@ -74,7 +66,7 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
     .map((condition) => problem(object, condition));
   const ready = findCondition(conditions, "Ready");
   if (found.length > 0 || ready?.status === "True") return found;
-  if (ready) return CHOSEN.has(ready.reason) ? [] : [problem(object, ready)];
+  if (ready) return CHOSEN_REASONS.has(ready.reason) ? [] : [problem(object, ready)];
   if (findCondition(conditions, "Paused")?.status === "True") return [];
   const message = "The operator has not reported a status yet. If this persists, run: kubectl coder check";
   const unseen = { severity: "waiting", object, condition: "Ready", reason: "Unreported", message } as const;
@@ -84,8 +76,8 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
 function isProblem({ type, status, reason }: Condition): boolean {
   const { polarity, isAsked, isRepeated } = rows.get(type) ?? { polarity: "good" };
   if (polarity === "informative" || isRepeated) return false;
-  if (SOON.has(reason)) return true;
-  if (CHOSEN.has(reason)) return false;
+  if (WARNING_REASONS.has(reason)) return true;
+  if (CHOSEN_REASONS.has(reason)) return false;
   if (polarity === "bad") return status === "True";
   return status === "False" || (status === "Unknown" && isAsked === true);
 }
