@@ -2,7 +2,7 @@ import { find, type Kind, Role, RoleBinding } from "kube-controller-runtime";
 import { describe, expect, test } from "vitest";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
-import { CrashingOperator, type CrashOptions } from "../../support/crashing-operator.ts";
+import { CrashingOperator, type CrashOptions, playAll } from "../../support/crashing-operator.ts";
 import { essence, essenceOfChildren } from "../../support/dump.ts";
 import { type ControlPlaneStage, openControlPlaneStage } from "./stage.ts";
 
@@ -102,7 +102,7 @@ async function play(deed: Deed, failure: CrashOptions, expected: unknown): Promi
   await using stage = await openPlay(deed);
   const assertDone = async () => expect(await stateOf(stage)).toEqual(expected);
   const operatorUnderTest = new CrashingOperator(failure);
-  const operator = await start(stage, { fault: operatorUnderTest.fault });
+  const operator = await start(stage, operatorUnderTest.throughWorld(stage.world));
   await stage.untilIdle();
   operatorUnderTest.arm();
   await deed.begin(stage);
@@ -112,27 +112,17 @@ async function play(deed: Deed, failure: CrashOptions, expected: unknown): Promi
   await operator.stop();
   await start(stage);
   await stage.eventually(assertDone, TIME_LIMIT);
-  return operatorUnderTest.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
+  return operatorUnderTest.failedAt;
 }
 
-/** Plays with a failure at the first effect, then at the second, and so on until there is none. */
-async function playAll(deed: Deed, failureAt: (number: number) => CrashOptions): Promise<void> {
+async function playEach(deed: Deed, failure: "diesAfter" | "missesAnswer"): Promise<void> {
   const expected = await undisturbed(deed);
-  const failed: string[] = [];
-  for (;;) {
-    const effect = await play(deed, failureAt(failed.length + 1), expected);
-    if (effect === undefined) break;
-    failed.push(effect);
-  }
+  const failed = await playAll(failure, (options) => play(deed, options, expected));
   expect(failed).toContainEqual(expect.stringMatching(deed.effect));
 }
 
 describe("a control plane ends up as it would have without the failure when the operator", () => {
-  test.for(deeds)("is killed after any effect: $what", (deed) =>
-    playAll(deed, (diesAfter) => ({ diesAfter })),
-  );
+  test.for(deeds)("is killed after any effect: $what", (deed) => playEach(deed, "diesAfter"));
 
-  test.for(deeds)("misses the answer to any effect: $what", (deed) =>
-    playAll(deed, (missesAnswer) => ({ missesAnswer })),
-  );
+  test.for(deeds)("misses the answer to any effect: $what", (deed) => playEach(deed, "missesAnswer"));
 });

@@ -1,11 +1,10 @@
 import { Secret } from "kube-controller-runtime";
-import { unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { RunningOperator } from "../../../lab/operator.ts";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
-import { CrashingOperator, type CrashOptions } from "../../support/crashing-operator.ts";
+import { CrashingOperator, type CrashOptions, playAll } from "../../support/crashing-operator.ts";
 import { openStage, type ProvisionerStage } from "../../support/stages/provisioner.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 import { Pods } from "./pods.ts";
@@ -60,9 +59,7 @@ class Play implements AsyncDisposable {
   }
 
   start(operatorUnderTest: CrashingOperator): Promise<RunningOperator> {
-    const { clock, coderds } = this.stage.world;
-    const coderd = operatorUnderTest.clients({ fence: unfenced, clock, route: coderds.route });
-    return this.stage.startOperator({ coderd, fault: operatorUnderTest.fault });
+    return this.stage.startOperator(operatorUnderTest.throughWorld(this.stage.world));
   }
 
   untilOneOfEach(): Promise<void> {
@@ -111,7 +108,7 @@ async function play(story: Story, failure: CrashOptions): Promise<string | undef
   }
   const operatorUnderTest = new CrashingOperator({ ...failure, onEffect });
   await suffer(story, operatorUnderTest, theatre);
-  const failed = operatorUnderTest.effects[(failure.diesAfter ?? failure.missesAnswer ?? 0) - 1];
+  const failed = operatorUnderTest.failedAt;
 
   const heir = new CrashingOperator({ onEffect });
   heir.arm();
@@ -136,24 +133,16 @@ async function suffer(story: Story, operatorUnderTest: CrashingOperator, theatre
   }, TIME_LIMIT);
 }
 
-/** Plays the story with a failure at the first effect, then at the second, and so on until there is none. */
-async function playAll(story: Story, failureAt: (number: number) => CrashOptions): Promise<void> {
-  const failed: string[] = [];
-  for (;;) {
-    const effect = await play(story, failureAt(failed.length + 1));
-    if (effect === undefined) break;
-    failed.push(effect);
-  }
+async function playEach(story: Story, failure: "diesAfter" | "missesAnswer"): Promise<void> {
+  const failed = await playAll(failure, (options) => play(story, options));
   expect(failed.filter((effect) => effect === "createProvisionerKey")).not.toEqual([]);
   expect(failed.filter((effect) => effect.endsWith("/status")).length).toBeGreaterThan(1);
 }
 
 describe("a key and its Secret survive, and no other key is left, when the operator", () => {
-  test.for(stories)("is killed after any effect: $title", (story) =>
-    playAll(story, (diesAfter) => ({ diesAfter })),
-  );
+  test.for(stories)("is killed after any effect: $title", (story) => playEach(story, "diesAfter"));
 
   test.for(stories.slice(1, 4))("misses the answer to any effect: $title", (story) =>
-    playAll(story, (missesAnswer) => ({ missesAnswer })),
+    playEach(story, "missesAnswer"),
   );
 });

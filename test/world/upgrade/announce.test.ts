@@ -1,4 +1,3 @@
-import { unfenced } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import { CrashingOperator } from "../../support/crashing-operator.ts";
@@ -263,9 +262,8 @@ test("an answer that is lost loses neither the announcement nor what was there b
     const operatorUnderTest = new CrashingOperator({ missesAnswer: lost });
     await using stage = await open();
     await stage.operator.stop();
-    const { clock, coderds } = stage.world;
-    const coderd = operatorUnderTest.clients({ fence: unfenced, clock, route: coderds.route });
-    await stage.startOperator({ coderd });
+    const { coderd } = operatorUnderTest.throughWorld(stage.world);
+    await stage.startOperator(coderd ? { coderd } : {});
     operatorUnderTest.arm();
     const build = stage.startBuild();
     await stage.change("coder", { image: NEW });

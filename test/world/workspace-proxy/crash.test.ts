@@ -1,109 +1,90 @@
-import type { TransportRequest } from "kube-controller-runtime";
-import { offline, when } from "kube-controller-runtime/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Injection } from "../../../lab/coderd/faults.ts";
+import { describe, expect, test } from "vitest";
 import { CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
-import { bootstrap, openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
+import { CrashingOperator, type CrashOptions, playAll } from "../../support/crashing-operator.ts";
+import { bootstrap, type Coderd, ProxyStage } from "../../support/stages/workspace-proxy.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
-/*
- * A crash is played by cutting the process off at one point, for good, and starting another: what the first knew
- * is lost, and what it had done outside is not.
- */
+const NAME = "site";
+const SECRET = `${NAME}-proxy-token`;
+/** An operator that missed an answer tries again after a while. */
+const TIME_LIMIT = { withinMs: 30 * 60_000 };
 
-let stage: ProxyStage;
-beforeAll(async () => {
-  stage = await openProxyStage(new MemoryWorld(), "crash");
-});
-afterAll(() => stage?.[Symbol.asyncDispose]());
-
-interface Crash {
-  readonly name: string;
-  /** The answer that never comes from coderd. */
-  readonly coderd?: Injection;
-  /** The request that never reaches the API server. */
-  readonly kubernetes?: (request: TransportRequest) => boolean;
-  /** Whether it has come to this point. */
-  readonly reached: { readonly records: number; readonly claimed: boolean };
+/** What the operator is doing when it fails. */
+interface Deed {
+  readonly what: string;
+  /** Whether the proxy is registered before. */
+  readonly existing: boolean;
+  readonly begin: (stage: ProxyStage, coderd: Coderd) => Promise<unknown>;
+  /** What it does at coderd. */
+  readonly effect: string;
 }
 
-const POST = "POST /api/v2/workspaceproxies";
-const cut = { kind: "cut" } as const;
-const writesSecret = ({ path, body }: TransportRequest) =>
-  path.includes("/secrets/") && /"token":"[^"]/.test(body ?? "");
-const notesClaim = ({ path, body }: TransportRequest) =>
-  path.includes("/status") && (body ?? "").includes('"proxyName"');
-const notesId = ({ path, body }: TransportRequest) =>
-  path.includes("/status") && (body ?? "").includes('"registered":true');
+const create = (stage: ProxyStage, coderd: Coderd) => stage.create(NAME, bootstrap(coderd));
 
-const crashes: readonly Crash[] = [
-  { name: "before-the-claim", kubernetes: notesClaim, reached: { records: 0, claimed: false } },
-  { name: "before-coderd", coderd: { fault: cut, on: POST }, reached: { records: 0, claimed: true } },
+const deeds: readonly Deed[] = [
+  { what: "registration", existing: false, begin: create, effect: "createWorkspaceProxy" },
   {
-    name: "after-coderd",
-    coderd: { fault: cut, on: POST, afterEffect: true },
-    reached: { records: 1, claimed: true },
+    what: "the replacement of a lost token",
+    existing: true,
+    begin: (stage) => stage.putToken(SECRET, ""),
+    effect: "regenerateProxyToken",
   },
-  { name: "before-the-secret", kubernetes: writesSecret, reached: { records: 1, claimed: true } },
-  { name: "before-the-id", kubernetes: notesId, reached: { records: 1, claimed: true } },
+  {
+    what: "deletion",
+    existing: true,
+    begin: (stage) => stage.delete(CoderWorkspaceProxy, NAME),
+    effect: "deleteWorkspaceProxy",
+  },
 ];
 
-test.each(crashes)("a registration that ends $name is completed, with one record", async (crash) => {
-  const { name, reached } = crash;
-  const coderd = await stage.coderd(name);
-  const end = crash.coderd && coderd.deployment.faults.inject(crash.coderd);
-  stage.operator.transport.fault = crash.kubernetes && when(crash.kubernetes, offline);
-  await stage.create(name, bootstrap(coderd));
+/** One record at coderd, whose token the Secret has and whose ID the status has; none for a proxy that is gone. */
+async function assertDone(stage: ProxyStage, { deployment }: Coderd): Promise<void> {
+  if (!(await stage.exists(CoderWorkspaceProxy, NAME))) {
+    expect(deployment.proxies).toEqual([]);
+    return;
+  }
+  const { metadata, status } = await stage.get(CoderWorkspaceProxy, NAME);
+  expect(metadata.deletionTimestamp).toBeUndefined();
+  expect(status).toMatchObject({ registered: true, proxyName: NAME });
+  const token = await stage.token(SECRET);
+  stage.secrets.add(token);
+  expect(deployment.acceptedProxy(token), "the proxy that is let in").toBeDefined();
+  expect(deployment.proxies).toMatchObject([{ id: status?.proxyID, name: NAME, token }]);
+}
+
+/** Does the deed with an operator that fails at one of its effects, and then another; returns at which it failed. */
+async function play(deed: Deed, failure: CrashOptions): Promise<string | undefined> {
+  const world = new MemoryWorld();
+  await using stage = new ProxyStage(world, await world.createNamespace("crash"));
+  const coderd = await stage.coderd(NAME);
+  const done = () => assertDone(stage, coderd);
+  if (deed.existing) {
+    await using _healthy = await stage.startOperator();
+    await create(stage, coderd);
+    await stage.eventually(done);
+  }
+  const operatorUnderTest = new CrashingOperator(failure);
+  const operator = await stage.startOperator(operatorUnderTest.throughWorld(world));
+  await stage.untilIdle();
+  operatorUnderTest.arm();
+  await deed.begin(stage, coderd);
   await stage.eventually(async () => {
-    expect(coderd.deployment.proxies).toHaveLength(reached.records);
-    expect((await stage.status(name)).proxyName).toBe(reached.claimed ? name : undefined);
-    if (!reached.claimed) expect(stage.operator.transport.requests.some(notesClaim)).toBe(true);
+    if (!operatorUnderTest.isDead) await done();
+  }, TIME_LIMIT);
+  await operator.stop();
+  await stage.startOperator();
+  await stage.eventually(done, TIME_LIMIT);
+  return operatorUnderTest.failedAt;
+}
+
+describe("a proxy is registered once, with the token that it has, when the operator", () => {
+  test.for(deeds)("is killed after any effect: $what", async (deed) => {
+    const failed = await playAll("diesAfter", (options) => play(deed, options));
+    expect(failed).toContain(deed.effect);
   });
-  end?.();
-  await stage.restart();
-  const token = await stage.untilTokenWorks(coderd, `${name}-proxy-token`);
-  const { proxyID } = await stage.untilRegistered(name);
-  expect(coderd.deployment.proxies).toMatchObject([{ id: proxyID, name, token }]);
-  expect(coderd.deployment.proxies).toHaveLength(1);
-});
 
-const regenerations: readonly Pick<Crash, "name" | "coderd" | "kubernetes">[] = [
-  { name: "regenerated-before-coderd", coderd: { fault: cut, on: /^PATCH / } },
-  { name: "regenerated-after-coderd", coderd: { fault: cut, on: /^PATCH /, afterEffect: true } },
-  { name: "regenerated-before-the-secret", kubernetes: writesSecret },
-];
-
-test.each(regenerations)(
-  "a lost token that is $name is made again",
-  async ({ name, coderd: fault, kubernetes }) => {
-    const coderd = await stage.coderd(name);
-    await stage.create(name, bootstrap(coderd));
-    const secret = `${name}-proxy-token`;
-    const before = await stage.untilTokenWorks(coderd, secret);
-    const { proxyID } = await stage.untilRegistered(name);
-    const end = fault && coderd.deployment.faults.inject(fault);
-    stage.operator.transport.fault = kubernetes && when(kubernetes, offline);
-    await stage.putToken(secret, "");
-    await stage.eventually(() => expect(coderd.deployment.count(/^PATCH /)).toBeGreaterThan(0));
-    end?.();
-    await stage.restart();
-    const token = await stage.untilTokenWorks(coderd, secret);
-    expect(token).not.toBe(before);
-    expect(coderd.deployment.proxies).toMatchObject([{ id: proxyID, token }]);
-  },
-);
-
-test("a deletion that ends after the request to coderd is completed", async () => {
-  const coderd = await stage.coderd("deleted");
-  await stage.create("deleted", bootstrap(coderd));
-  await stage.untilRegistered("deleted");
-  const removesFinalizer = ({ method, path, body }: TransportRequest) =>
-    method === "PATCH" &&
-    path.includes("/coderworkspaceproxies/deleted") &&
-    (body ?? "").includes('"finalizers":[]');
-  stage.operator.transport.fault = when(removesFinalizer, offline);
-  await stage.delete(CoderWorkspaceProxy, "deleted");
-  await stage.eventually(() => expect(coderd.deployment.proxies).toEqual([]));
-  await stage.restart();
-  await stage.untilGone(CoderWorkspaceProxy, "deleted");
+  test.for(deeds)("misses the answer to any effect: $what", async (deed) => {
+    const failed = await playAll("missesAnswer", (options) => play(deed, options));
+    expect(failed).toContain(deed.effect);
+  });
 });
