@@ -1,46 +1,49 @@
 import { AVAILABLE, CONFLICT, type Condition, UNREPORTED } from "kube-controller-runtime";
 
-/** A condition of a kind, and what the operator, `kubectl coder` and the docs make of it. */
+/** A condition of a kind, as the operator, `kubectl coder` and the docs use it. */
 export interface ConditionRow {
   readonly type: string;
-  /** Which status is a problem: False of a good one, True of a bad one, neither of an informative one. */
+  /** Which status is a problem: False for `good`, True for `bad`, neither for `informative`. */
   readonly polarity: "good" | "bad" | "informative";
-  /** Whether `Ready` sums it up. */
+  /** Whether `Ready` summarizes it. */
   readonly inReady?: true;
-  /** Whether the operator always asks, so that Unknown is a problem too. */
+  /** Whether the operator always determines it, so that Unknown is also a problem. */
   readonly isAsked?: true;
-  /** Whether another condition says the same, so that people see that one only. */
+  /** Whether another condition reports the same problem, so that users see only that one. */
   readonly isRepeated?: true;
-  /** Reasons of a normal start, or of what the user chose: they emit no event. */
+  /** Reasons of a normal start or of a user's choice. They emit no events. */
   readonly quiet?: readonly string[];
 }
 
 /** The conditions of a kind, by the names that the steps use. */
 type Table = Readonly<Record<string, ConditionRow>>;
 
-/** coderd has not made its tables yet. While no pod is ready that is a normal start, later a step emits the event. */
+/**
+ * coderd has not created its tables yet. This is normal until a pod is ready; afterwards, a step emits the
+ * event.
+ */
 export const NOT_MIGRATED = "NotMigrated";
 
-/** Expected of an object that says nothing about its image. */
+/** Normal for an object that does not set its image. */
 export const UNPINNED = "TagMoves";
 
 export const CONNECTING = "Connecting";
 
-/** Whether enough daemons are connected is not known. */
+/** It is unknown whether enough daemons are connected. */
 export const DAEMONS_UNKNOWN = "DaemonsUnknown";
 
-/** The control plane has no token for the provisioner yet. */
+/** The control plane does not have a token for the provisioner yet. */
 const NO_ACCESS = "OperatorAccessNotReady";
 
 const ROLLOUT_REASONS = ["RollingOut", "ScaledToZero", "NamesTaken"] as const;
 
-/** The conditions of what the pods of every kind need. */
+/** Conditions of the objects that pods of every kind need. */
 const rollout = {
   disruption: { type: "DisruptionBudgetReady", polarity: "good", inReady: true },
   deployment: { type: "DeploymentReady", polarity: "good", inReady: true, quiet: ROLLOUT_REASONS },
 } as const satisfies Table;
 
-/** What the pods of every kind come to. */
+/** Conditions of the pods of every kind. */
 const outcome = {
   available: { type: AVAILABLE, polarity: "informative", quiet: ["Starting"] },
   stalled: { type: "Stalled", polarity: "bad", isRepeated: true },
@@ -48,12 +51,10 @@ const outcome = {
   conflict: { type: CONFLICT, polarity: "bad" },
 } as const satisfies Table;
 
-/** For the code that all kinds share. */
+/** For code that all kinds share. */
 export const workloadConditions = { ...rollout, ...outcome } as const;
 
-/*
- * The conditions of each kind, in the order in which its steps run. Each belongs to one step.
- */
+/* The conditions of each kind, in the order of its steps. Each condition belongs to one step. */
 
 export const controlPlaneConditions = {
   serviceAccount: { type: "ServiceAccountReady", polarity: "good", inReady: true },
@@ -80,7 +81,7 @@ export const provisionerConditions = {
   operatorAccess: { type: "OperatorAccessReady", polarity: "good", inReady: true, quiet: [NO_ACCESS] },
   bootstrapSecret: { type: "BootstrapSecretReady", polarity: "good", inReady: true },
   entitled: { type: "ExternalProvisionersEntitled", polarity: "good", inReady: true },
-  // The creation of the key emits an event of its own.
+  // The creation of the key emits its own event.
   key: { type: "ProvisionerKeyReady", polarity: "good", inReady: true, quiet: ["Applied"] },
   keySecret: { type: "ProvisionerKeySecretReady", polarity: "good", inReady: true },
   rbac: { type: "WorkspaceRBACReady", polarity: "good", inReady: true },
@@ -104,25 +105,25 @@ export const workspaceProxyConditions = {
   ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
 } as const satisfies Table;
 
-/** Reasons of what a user chose, or of what is normal in spite of the condition's status. */
+/** Reasons that a user chose, or that are normal despite the condition's status. */
 export const CHOSEN_REASONS: ReadonlySet<string> = new Set([
   ...["Disabled", "ScaledToZero", "NotRequested", "NotConfigured", "Completed"],
 ]);
 
-/** Reasons of conditions that are True, but need attention soon. */
+/** Reasons of conditions that are True but need attention soon. */
 export const WARNING_REASONS: ReadonlySet<string> = new Set([
   ...["ExpiresSoon", "GracePeriod", "InGrace", "RenewalFailed", "OldKeyLeft", "TokenExpiresSoon"],
 ]);
 
-/** Reasons of the control plane's access for which coderd's own pods fail too. */
+/** Reasons of the control plane's access that also make coderd's pods fail. */
 const DATABASE_FAULTS: ReadonlySet<string> = new Set([
   ...["InvalidConnectionURL", "DatabaseUnreachable", "DatabaseAuthenticationFailed", "DatabaseMissing"],
   ...["DatabaseTLSFailed", "DatabasePermissionDenied", "SecretMissing", "ConfigMapMissing"],
 ]);
 
 /**
- * How much a problem explains of others, for every list of causes: a name that is taken explains what was not made, a
- * faulty database explains pods that fail, and failing pods explain all that coderd would have to do.
+ * Rank of a problem in lists of causes. A name conflict explains missing objects, a faulty database explains
+ * failing pods, and failing pods explain everything that needs coderd.
  */
 export function basicness({ type, reason }: Pick<Condition, "type" | "reason">): number {
   if (type === outcome.conflict.type) return 3;
@@ -130,13 +131,13 @@ export function basicness({ type, reason }: Pick<Condition, "type" | "reason">):
   return type === rollout.deployment.type && reason === "Stalled" ? 1 : 0;
 }
 
-/** The types of a table, by the same names. */
+/** The condition types of a table, by the same names. */
 export function typesOf<T extends Table>(table: T): { readonly [Name in keyof T]: T[Name]["type"] } {
   const types = Object.entries(table).map(([name, { type }]) => [name, type]);
   return Object.fromEntries(types) as { readonly [Name in keyof T]: T[Name]["type"] };
 }
 
-/** What `Ready` sums up; a cause comes before what follows from it. */
+/** The conditions that `Ready` summarizes. Causes come before their effects. */
 export function summedUp(table: Table): string[] {
   return Object.values(table).flatMap(({ type, inReady }) => (inReady ? [type] : []));
 }

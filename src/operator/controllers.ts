@@ -6,7 +6,7 @@ import { provisionerController } from "./provisioner/controller.ts";
 import { openTenancy, type Tenancy } from "./workload/rbac/tenancy.ts";
 import { workspaceProxyController } from "./workspace-proxy/controller.ts";
 
-/** All that the operator does, within what `tenancy` allows. */
+/** All controllers of the operator, within the limits of `tenancy`. */
 export function controllers(ports: CoderPorts, tenancy: Tenancy = openTenancy): Controller[] {
   return [
     controlPlaneController(ports, tenancy),

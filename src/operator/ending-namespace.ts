@@ -11,19 +11,19 @@ import {
 } from "kube-controller-runtime";
 
 /*
- * A namespace that is deleted loses its pods first, and only then everything else at once: by the time that our objects are
- * deleted, coderd is gone, and the Secrets go with them. So what has to be cleaned up at coderd or in its database is
- * cleaned up as soon as the namespace begins to end.
+ * When a namespace is deleted, its pods are deleted first and everything else afterwards. When the operator's
+ * objects are deleted, coderd and the Secrets are already gone. Therefore, the operator cleans up in coderd
+ * and its database as soon as the namespace starts to terminate.
  */
 
-/** Namespaces belong to the cluster, so an operator that is kept to some of them may not read them. */
+/** Namespaces are cluster-scoped, so an operator with `--namespaces` may not be permitted to read them. */
 export const namespaceWatch = { when: beginsToEnd, metadataOnly: true, mayBeForbidden: true } as const;
 
 function beginsToEnd({ object, previous }: Change<Namespace>): boolean {
   return object.metadata.deletionTimestamp !== undefined && !previous?.metadata.deletionTimestamp;
 }
 
-/** For `watches`: the objects in a namespace. */
+/** For `watches`: returns the objects in a namespace. */
 export function thoseWithin<T extends KubeObject>(kind: Kind<T>) {
   return (namespace: Stored<Namespace>, caches: Caches): ObjectKey[] =>
     [...caches.of(kind).all()]
@@ -31,7 +31,10 @@ export function thoseWithin<T extends KubeObject>(kind: Kind<T>) {
       .map(keyOfObject);
 }
 
-/** Since when an object's namespace is being deleted; `undefined` while it is not, or where nobody can tell. */
+/**
+ * Returns the time since which an object's namespace is terminating, or `undefined` if it is not or if this
+ * is unknown.
+ */
 export function namespaceEndsSince(
   { metadata }: Stored<KubeObject>,
   caches: Caches,

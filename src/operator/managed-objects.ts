@@ -1,14 +1,14 @@
 import type { KubeObject, Stored } from "kube-controller-runtime";
 import { MANAGED_BY_LABEL, MANAGER_NAME } from "./names.ts";
 
-/** So much is kept of the annotations of a child, and of the contents of a Secret. */
+/** Limit for the annotations of a child and for the data of a Secret in the cache. */
 const MAX_BYTES = 16 * 1024;
 
 type Texts = Readonly<Record<string, string>>;
 
 /**
- * What is kept of a child: everything but long annotations and long values. What the operator writes and reads itself
- * is short, and whoever may write Secrets may put its label on many that are not.
+ * Drops long annotations and long values from a child before it is cached. The operator only uses short ones,
+ * and anyone who can write Secrets can add its label to large ones.
  */
 export function slim<T extends KubeObject>(object: Stored<T>): Stored<T> {
   const { metadata, data } = object as Stored<T> & { data?: Texts };
@@ -20,7 +20,7 @@ export function slim<T extends KubeObject>(object: Stored<T>): Stored<T> {
   };
 }
 
-/** The shortest entries, as many as fit; all of them in most cases. */
+/** The shortest entries that fit the limit. Usually all of them. */
 function shortest(texts: Texts): Texts {
   const entries = Object.entries(texts).map(([key, text]) => ({ key, text, size: key.length + text.length }));
   if (entries.reduce((sum, { size }) => sum + size, 0) <= MAX_BYTES) return texts;
@@ -33,5 +33,7 @@ function shortest(texts: Texts): Texts {
   return Object.fromEntries(kept.map(({ key, text }) => [key, text]));
 }
 
-/** What to watch of the kinds of children: ours only, so memory follows our objects and not the cluster's. */
+/**
+ * Watch only children of the operator, so that memory usage depends on its objects and not on the cluster.
+ */
 export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };

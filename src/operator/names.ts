@@ -8,24 +8,24 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 
-/** What children need to know of the object that they are made for. */
+/** What children need to know about their parent. */
 export interface Identity {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
 }
 
-/** The identity of an object of ours; all our kinds live in a namespace. */
+/** Returns the identity of a custom resource. All kinds are namespaced. */
 export function identityOf({ metadata }: Stored<KubeObject>): Identity {
   const { name, namespace, uid } = metadata;
   if (!namespace) throw new TypeError(`an object of ours without a namespace: "${name}"`);
   return { name, namespace, uid };
 }
 
-/** Longest name of a Service, a label's value and everything else that must be a DNS label. */
+/** Maximum length of a Service name, a label value and other DNS labels. */
 export const labelLength = 63;
 
-/** Longest name of most other objects. */
+/** Maximum length of most object names. */
 export const nameLength = 253;
 
 export interface NameParts {
@@ -35,20 +35,20 @@ export interface NameParts {
 }
 
 /**
- * `prefix + base + suffix`, of at most `max` characters. Where that is too long, the base is cut and the
- * FNV-1a/32 of the whole base is put behind it, so two names that differ only past the cut stay apart.
+ * Returns `prefix + base + suffix` with at most `max` characters. If this is too long, the base is truncated
+ * and followed by its FNV-1a/32 hash, so that names with the same beginning remain different.
  */
 export function shortName(base: string, { prefix = "", suffix = "", max }: NameParts): string {
   if (prefix.length + base.length + suffix.length <= max) return prefix + base + suffix;
   const hash = `-${fnv1a32(base)}`;
   const room = max - prefix.length - hash.length - suffix.length;
-  // A dash after a dot would begin a DNS label, which no object name may have.
+  // An object name must not contain a dot followed by a dash.
   return prefix + base.slice(0, room).replace(/\.$/, "") + hash + suffix;
 }
 
 /**
- * A name as the value of a label. Cut like any other name, but a dot at the cut stays: labels allow it, and
- * selectors that were made with it can never change.
+ * Converts a name to a label value. A truncated name keeps a trailing dot: labels allow it, and existing
+ * selectors are immutable.
  */
 export function labelValue(name: string): string {
   if (name.length <= labelLength) return name;
@@ -56,12 +56,12 @@ export function labelValue(name: string): string {
   return name.slice(0, labelLength - hash.length) + hash;
 }
 
-/** A default name that the other side keeps for itself gets its hash behind it; all others stay as they are. */
+/** Appends the hash to a default name that the other side reserves. Keeps all other names. */
 export function avoidReserved(name: string, reserved: readonly string[]): string {
   return reserved.includes(name) ? `${name}-${fnv1a32(name)}` : name;
 }
 
-/** By kind, what its children have in the label `app.kubernetes.io/name`. */
+/** The label `app.kubernetes.io/name` of the children of each kind. */
 export const APPS = {
   CoderControlPlane: "coder-control-plane",
   CoderProvisioner: "coder-provisioner",
@@ -76,26 +76,26 @@ const CHILD_PREFIXES: Readonly<Record<App, string>> = {
   "coder-workspace-proxy": "wsproxy-",
 };
 
-/** The name of the Deployment of an object, and of the children that are called like it. */
+/** Name of the Deployment of an object and of children with the same name. */
 export function childNameOf(app: App, name: string): string {
   return shortName(name, { prefix: CHILD_PREFIXES[app], max: labelLength });
 }
 
-/** An object of ours as its children see it. */
+/** A custom resource from the perspective of its children. */
 export interface Parent {
   readonly app: App;
   readonly identity: Identity;
-  /** Labels that the user wants on every child, beside ours. */
+  /** Additional labels that the user sets on every child. */
   readonly labels?: Labels;
 }
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The label that every child has, and its value. */
+/** Label of every child. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGER_NAME = "coder-k8s";
 
-/** The labels of every child. Selectors use all three and are immutable, so these never change. */
+/** Labels of every child. All three are part of immutable selectors, so they must never change. */
 export function commonLabels({ app, identity }: Parent): Record<string, string> {
   return {
     "app.kubernetes.io/name": app,
@@ -104,50 +104,53 @@ export function commonLabels({ app, identity }: Parent): Record<string, string> 
   };
 }
 
-/** The names of these labels, in the order of their values. */
+/** Names of these labels, in the order of their values. */
 export const commonLabelNames: readonly string[] = Object.keys(
   commonLabels({ app: "coder-control-plane", identity: { name: "", namespace: "", uid: "" } }),
 );
 
-/** Labels as a selector, as `kubectl -l` takes it. */
+/** Formats labels as a selector for `kubectl -l`. */
 export function selectorOf(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
 }
 
-/** The annotations by which objects say whose they are. */
+/** Annotations that record the owner of an object. */
 export const ownershipMarks: OwnershipMarks = {
   handOver: "coder.com/adopt-by",
   ownerUid: "coder.com/workspace-rbac-owner-uid",
   applied: "coder.com/applied-hash",
 };
 
-/** How a foreign object that has the name of a child becomes ours. */
+/** How to transfer a conflicting object to the operator. */
 export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOver };
 
-/** The Lease of whichever replica of the operator leads. */
+/** Lease of the leader. */
 export const LEASE_NAME = "coder-k8s-controller.coder.com";
 
-/** The domain of Services in a cluster that nobody gave another. */
+/** Default cluster domain. */
 export const USUAL_CLUSTER_DOMAIN = "cluster.local";
 
-/** A change of it makes the operator look at everything anew, whatever pause it keeps. */
+/** Changing it triggers a reconcile immediately, regardless of any delay. */
 export const REQUEST_ANNOTATION = "coder.com/reconcile-at";
 
-/** A change of it asks for another provisioner key, or for another token of the operator. */
+/** Changing it requests a new provisioner key or operator token. */
 export const ROTATE_ANNOTATION = "coder.com/rotate-at";
 
-/** On a Secret of ours: the request for which what it holds was made. Written with the value, so it never lies. */
+/**
+ * On a Secret: the request that its value was created for. Written together with the value, so it is always
+ * accurate.
+ */
 export const ROTATED_ANNOTATION = "coder.com/rotated-at";
 
-/** The request for a rotation; its hash, since people may write texts of any length. */
+/** The requested rotation. Hashed, because users can set values of any length. */
 export function rotationRequest({ metadata }: KubeObject): string | undefined {
   const request = metadata?.annotations?.[ROTATE_ANNOTATION];
   return request === undefined ? undefined : fingerprint([request]);
 }
 
-/** Metadata of a child in its parent's namespace. The owner reference is for whoever applies it. */
+/** Metadata of a child in its parent's namespace. The apply adds the owner reference. */
 export function childMetadata(parent: Parent, name: string, annotations: Labels = {}): ObjectMeta {
   const labels = { ...parent.labels, ...commonLabels(parent) };
   const metadata = { name, namespace: parent.identity.namespace, labels };

@@ -14,8 +14,9 @@ import {
 } from "../api/v1alpha1/definitions.ts";
 
 /*
- * `propagation.test.ts` has an example for each field of a spec. Fields below those get theirs from the schema here, and
- * must make a difference to some child, or be read somewhere where they are settled in another way.
+ * `propagation.test.ts` has an example for each top-level field of a spec. This test generates examples for
+ * nested fields from the schema. Each must change a child, or the code must read it if it has a different
+ * effect.
  */
 
 interface Schema {
@@ -47,13 +48,13 @@ const sources = globSync(["src/operator/**/*.ts", "src/coder/**/*.ts"])
   .map((path) => readFileSync(path, "utf8"))
   .join("\n");
 
-/** Paths of the fields below a field, as far as we and not Kubernetes say what there is. */
+/** Paths of the fields below a field, if the operator defines them and not Kubernetes. */
 function nestedIn({ items, properties = items?.properties }: Schema, path: string): string[] {
   if (!properties) return path.includes(".") ? [path] : [];
   return Object.entries(properties).flatMap(([name, field]) => nestedIn(field, `${path}.${name}`));
 }
 
-/** How an example is drawn: which of several values it has, and whether it is alone below its parents. */
+/** How to generate an example: which value it has, and whether it is the only field of its parents. */
 interface Draw {
   readonly choice: number;
   readonly isAlone: boolean;
@@ -63,7 +64,7 @@ const draws: readonly Draw[] = [0, 1, 2].flatMap((choice) =>
   [false, true].map((isAlone) => ({ choice, isAlone })),
 );
 
-/** A value with what the schema knows; the field with the path that is `changed` has another one. */
+/** Generates a value from the schema. The field at path `changed` has a different value. */
 function example(schema: Schema, draw: Draw, changed: string, goal = changed): unknown {
   const { type, items, properties, enum: words } = schema;
   if (properties) {
@@ -89,7 +90,7 @@ function isOnWay(name: string, path: string): boolean {
   return path === name || path.startsWith(`${name}.`);
 }
 
-/** Whether some children show another value of the field with that path. */
+/** Whether a different value of the field at this path changes a child. */
 function isShown(schema: Schema, path: string, childrenOf: (value: unknown) => KubeObject[]): boolean {
   return draws.some((draw) => {
     const [before, after] = ["-", path].map((changed) =>
@@ -99,20 +100,20 @@ function isShown(schema: Schema, path: string, childrenOf: (value: unknown) => K
   });
 }
 
-/** Fields that no child shows, because they are settled with coderd, by others of our objects, or by an upgrade. */
+/** Fields without an effect on children, because they affect coderd, other objects or an upgrade. */
 const settled = new Set([
   ...["autoscaling", "bootstrap", "controlPlaneRef", "key", "licenseSecretRef", "operatorAccess"],
   ...["proxySessionTokenSecretRef", "registration", "upgrade"],
 ]);
 
-/** Fields that make no difference by themselves, with the reason. */
+/** Fields without an effect of their own, with the reason. */
 const exempt: ReadonlyMap<string, string> = new Map([
   ["livenessProbe.successThreshold", "Kubernetes takes no other value than 1"],
   ["service.httpsNodePort", "only with spec.tls, as workload/exposure/service.test.ts has it"],
   ["upgrade.backup.cloudNativePG.pluginConfiguration.parameters", "handed on with pluginConfiguration"],
 ]);
 
-/** Whether the code names the field at all. */
+/** Whether the code reads the field. */
 function isRead(path: string): boolean {
   return new RegExp(`\\b${path.split(".").at(-1)}\\b`).test(sources);
 }

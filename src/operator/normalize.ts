@@ -1,34 +1,34 @@
 import type { SecretKeyRef } from "../api/v1alpha1/common.ts";
 
 /*
- * Small tools for the border where a manifest becomes settings: what is blank counts as absent there, and
- * code behind the border need not check again.
+ * Helpers to convert a manifest to settings. Blank values count as absent, so that other code need not check
+ * again.
  */
 
-/** The text without blanks around it; nothing but blanks is absent. */
+/** Trims whitespace. Returns undefined for a blank text. */
 export function trimmed(text: string | undefined): string | undefined {
   return text?.trim() || undefined;
 }
 
-/** Trimmed, without blanks and without repeats, in the order given. */
+/** Trimmed names without blank and duplicate entries, in the same order. */
 export function distinctNames(names: readonly string[] | undefined): string[] {
   return [...new Set((names ?? []).map((name) => name.trim()))].filter(Boolean);
 }
 
-/** The entries with distinct keys; the first of each key stays. */
+/** The first entry of each key. */
 export function distinctBy<T>(entries: readonly T[], keyOf: (entry: T) => string): T[] {
   const byKey = new Map<string, T>();
   for (const entry of entries) if (!byKey.has(keyOf(entry))) byKey.set(keyOf(entry), entry);
   return [...byKey.values()];
 }
 
-/** A value in a Secret of the object's namespace; nothing about it is left open. */
+/** A key in a Secret in the object's namespace, with defaults applied. */
 export interface SecretKey {
   readonly name: string;
   readonly key: string;
 }
 
-/** The reference with its default key; absent when it names no Secret. */
+/** The reference with its default key, or undefined if it has no Secret name. */
 export function secretKey(ref: SecretKeyRef | undefined, defaultKey: string): SecretKey | undefined {
   const name = trimmed(ref?.name);
   return name ? { name, key: trimmed(ref?.key) ?? defaultKey } : undefined;
@@ -39,20 +39,20 @@ type MaybeAbsent<T> = {
 };
 type AlwaysThere<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] };
 
-/** The fields that have a value: an object for server-side apply names only what we mean to own. */
+/** Drops undefined fields, because an object for server-side apply must contain only the fields to own. */
 export function defined<T extends object>(fields: T): AlwaysThere<T> & MaybeAbsent<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as AlwaysThere<T> & MaybeAbsent<T>;
 }
 
-/** The list, or absent when there is nothing in it: an empty list would be owned and fought over. */
+/** The list, or undefined if it is empty, because an empty list would own the field and cause conflicts. */
 export function unlessEmpty<T>(list: readonly T[]): T[] | undefined {
   return list.length > 0 ? [...list] : undefined;
 }
 
 /**
- * The function, which works once on each object and returns the same result for it afterwards. For objects that never
- * change, as those of a cache: another version of one is another object.
+ * Memoizes a function by object. For immutable objects, such as cached objects, whose versions are different
+ * objects.
  */
 export function oncePerObject<T extends object, R>(compute: (object: T) => R): (object: T) => R {
   const results = new WeakMap<T, { readonly value: R }>();

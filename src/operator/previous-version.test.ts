@@ -15,7 +15,7 @@ interface Case {
   readonly deployment: { readonly spec: { readonly template: object } };
 }
 
-/** Objects of the previous version with the Deployments that it made: every sample, and every field it had. */
+/** Objects of the previous version with their Deployments: every sample, and every field of that version. */
 const fixture = readFileSync("test/fixtures/previous-version/deployments.jsonl", "utf8");
 const cases = fixture
   .trimEnd()
@@ -31,9 +31,9 @@ const childrenOf: Record<string, (object: Stored<KubeObject>) => KubeObject[]> =
 test.each(cases)("$title keeps the pods that the previous version started", ({ object, deployment }) => {
   const children = childrenOf[object.kind ?? ""]?.(stored(object)) ?? [];
   const [whole] = children.filter(({ kind }) => kind === "Deployment");
-  // What is new comes with a change of the template alone.
+  // Additions of this version come only with other changes of the template.
   const now = whole && withoutAdditions(whole as Deployment);
   expect(now).toEqual(deployment);
-  // What was applied last is known by a hash of the text: with the same text not even a request is made.
+  // A hash of this text identifies the last applied configuration, so an equal text causes no request.
   expect(JSON.stringify(now)).toBe(JSON.stringify(deployment));
 });

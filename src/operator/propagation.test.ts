@@ -15,11 +15,11 @@ import type { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from ".
 import type { ResourceDefinition } from "../api/v1alpha1/schema.ts";
 
 /*
- * A field that no builder looks at is easily overlooked. Here every field of a spec has an example that must
- * make a difference to some child, and a new field has none until somebody thinks of it.
+ * A field that no builder reads is easy to overlook. Every field of a spec has an example here that must
+ * change a child, and a new field fails this test until it has one.
  */
 
-/** What all kinds can say about their pods. */
+/** Pod fields of every kind. */
 const podExamples = {
   affinity: { nodeAffinity: {} },
   annotations: { "example.com/owner": "platform" },
@@ -64,7 +64,10 @@ const servedExamples = {
 
 type FieldsOf<T extends { spec?: object }> = keyof NonNullable<T["spec"]> & string;
 
-/** What `make types` asks for while a field of the spec has neither an example nor a reason to have none. */
+/**
+ * A type error for this type means that a field of the spec has neither an example nor a reason for its
+ * absence.
+ */
 type Missing<Field extends string> = {
   readonly [F in Field as `${F} is ignored so far: see "Add a field" in CONTRIBUTING.md`]: never;
 };
@@ -93,7 +96,7 @@ const kinds = [
         rbac: { workspacePerms: false },
         serviceAccount: { name: "runner" },
       },
-      /** Settled with coderd, by what others refer to, or by a change of it, not by a child alone. */
+      /** Fields that affect coderd, references, or only changes, but no child alone. */
       withoutChild: ["internalURL", "licenseSecretRef", "operatorAccess", "restartOn", "upgrade"],
     }),
   },
@@ -127,7 +130,7 @@ const kinds = [
         primaryAccessURL: "https://coder.example.com",
         registration: { generatedTokenSecretName: "mine" },
       },
-      /** The ways to a token, of which `registration` stands for all. */
+      /** Sources of the token, represented by `registration`. */
       withoutChild: ["bootstrap", "controlPlaneRef", "proxySessionTokenSecretRef", "restartOn"],
     }),
   },

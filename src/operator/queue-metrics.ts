@@ -1,13 +1,13 @@
-/** Jobs that wait, as metrics show them. */
+/** Waiting jobs for metrics. */
 interface Pending {
   readonly pending: number;
-  /** When the oldest of them was made. */
+  /** Creation time of the oldest job. */
   readonly oldestAt: number | undefined;
 }
 
-/** What a pool does and needs. */
+/** State of a pool. */
 export interface PoolNumbers extends Pending {
-  /** What the queue alone asks for, before minimum and maximum. */
+  /** Number of daemons that the queue requires, before limits are applied. */
   readonly wanted: number;
   readonly busy: number;
   readonly idle: number;
@@ -15,16 +15,16 @@ export interface PoolNumbers extends Pending {
   readonly draining: number;
 }
 
-/** Everything that waits, whether a pool offers its tags or not. */
+/** All waiting jobs, including those that match no pool. */
 export interface QueueTotals extends Pending {
-  /** Jobs with tags that no pool offers. */
+  /** Jobs whose tags no pool has. */
   readonly unmatched: number;
 }
 
-/** What is known of the queues of a control plane. */
+/** State of the queues of a control plane. */
 export interface QueueNumbers {
-  /** Unknown while one of the queues is. */
+  /** Undefined if the state of any queue is unknown. */
   readonly totals: QueueTotals | undefined;
-  /** By name; without those of which nothing is known. */
+  /** By name, without pools in an unknown state. */
   readonly pools: ReadonlyMap<string, PoolNumbers>;
 }

@@ -5,7 +5,7 @@ import { rules as provisionerRules } from "./provisioner/rbac.ts";
 import { rules as sharedRules } from "./workload/rbac/rules.ts";
 import { rules as workspaceProxyRules } from "./workspace-proxy/rbac.ts";
 
-/** Every permission that some part of the operator declares. */
+/** All permissions that parts of the operator declare. */
 export const permissions: readonly PolicyRule[] = [
   ...sharedRules,
   ...controlPlaneRules,

@@ -1,6 +1,6 @@
 import type { ObjectMeta, Secret } from "kube-controller-runtime";
 
-/** A Secret with one value of ours. Other keys that it may have stay as they are. */
+/** A Secret with one managed value. Other keys are not changed. */
 export function valueSecret(
   metadata: ObjectMeta,
   { key, value }: { readonly key: string; readonly value: string },
@@ -9,7 +9,7 @@ export function valueSecret(
   return { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data };
 }
 
-/** The text under a key of a Secret; `undefined` when the Secret or the key is not there. */
+/** Text of a key of a Secret, or `undefined` if the Secret or the key does not exist. */
 export function readSecretValue(secret: Secret | undefined, key: string): string | undefined {
   const encoded = secret?.data?.[key];
   return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");

@@ -13,23 +13,25 @@ import type { SecretKey } from "./normalize.ts";
 import { readSecretValue } from "./secret-value.ts";
 
 /**
- * Secrets and ConfigMaps of one namespace, as `observe` found them. Asking for one that could not be read throws what
- * reading it failed with, so that the step which needs it fails and no other does.
+ * Secrets and ConfigMaps of one namespace, read by `observe`. Accessing an object that could not be read
+ * throws the error, so that only the steps that need it fail.
  */
 export interface Sources {
   secret(name: string): Secret | undefined;
   configMap(name: string): ConfigMap | undefined;
 }
 
-/** What to read. Caches keep no long values, so only for tokens, which are short, they serve. */
+/**
+ * Objects to read. The caches do not contain long values, so they are used only for tokens, which are short.
+ */
 export interface SourceNames {
-  /** Secrets with a token, which the operator may have made itself: then they are in the cache of its children. */
+  /** Secrets with tokens. If the operator created them, they are in the cache of children. */
   readonly tokens?: Iterable<string>;
   readonly secrets: Iterable<string>;
   readonly configMaps?: Iterable<string>;
 }
 
-/** Reads the named objects, which the controller's objects refer to or own: in steady state without a request. */
+/** Reads the named objects. In steady state, this needs no request. */
 export async function gatherSources(
   namespace: string,
   names: SourceNames,
@@ -58,12 +60,12 @@ async function gather<T>(names: Iterable<string>, read: (name: string) => Promis
   };
 }
 
-/** The text under a key of a Secret, without blanks around it; nothing but blanks is absent. */
+/** Trimmed text of a key of a Secret, or undefined if it is blank. */
 export function secretText(sources: Sources, { name, key }: SecretKey): string | undefined {
   return readSecretValue(sources.secret(name), key)?.trim() || undefined;
 }
 
-/** For `refersTo`: the references of objects to the Secrets and ConfigMaps that `namesOf` finds in them. */
+/** For `refersTo`: references to the Secrets and ConfigMaps that `namesOf` returns. */
 export function referencesTo<T extends KubeObject>(
   namesOf: (object: Stored<T>, caches: Caches) => SourceNames,
 ) {

@@ -145,7 +145,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: referenced objects are kept up to so many bytes",
     file: "packages/kube-controller-runtime/src/cache/contents.ts",
-    from: "if (this.#bytes <= this.#maxBytes) break;",
+    from: "if (this.#bytes <= this.#mostBytes) break;",
     to: "break;",
     tests: ["packages/kube-controller-runtime/src/cache"],
   },

@@ -13,7 +13,7 @@ const byCluster = withDefaults(object);
 const byCronJob = withDefaults({ ...object, spec: { upgrade: { backup: { cronJobName: "dump" } } } });
 const labels = commonLabels(byCluster);
 
-/** How far the backup `before` is in a namespace that has these objects, by kind. */
+/** State of the backup `before` in a namespace with these objects, by kind. */
 function look(
   controlPlane: typeof byCluster,
   present: Readonly<Record<string, object>>,

@@ -14,7 +14,7 @@ import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { BackupSource, ControlPlane } from "../coderd/settings.ts";
 import { childMetadata, commonLabels, labelLength, selectorOf, shortName } from "../names.ts";
 
-/** What CloudNativePG makes backups from, as far as it matters here. */
+/** A Backup of CloudNativePG, reduced to the fields used here. */
 interface Backup extends KubeObject {
   spec?: { cluster: { name: string }; method?: string; pluginConfiguration?: object };
   status?: { phase?: string; error?: string };
@@ -23,32 +23,35 @@ interface Backup extends KubeObject {
 const Backup = kind<Backup>("postgresql.cnpg.io/v1", { kind: "Backup", plural: "backups" });
 const Cluster = kind<KubeObject>("postgresql.cnpg.io/v1", { kind: "Cluster", plural: "clusters" });
 
-/** How far the backup before an upgrade is. */
+/** State of the backup before an upgrade. */
 export type BackupState =
-  /** None is asked for. */
+  /** The spec requests no backup. */
   | { readonly kind: "none" }
-  /** It can't be made. */
+  /** The backup cannot be created. */
   | { readonly kind: "unavailable"; readonly message: string }
   | { readonly kind: "absent"; readonly wanted: BackupObject }
   | { readonly kind: "running"; readonly what: string }
   | { readonly kind: "succeeded" }
   | { readonly kind: "failed"; readonly message: string };
 
-/** The object by whose creation a backup is made. */
+/** The object that starts a backup. */
 export type BackupObject =
   | { readonly kind: typeof Job; readonly object: Job }
   | { readonly kind: typeof Backup; readonly object: Backup };
 
-/** A week after it has ended the Job may go; the one of the CronJob might be gone before anybody has looked. */
+/**
+ * Keep the Job for a week after it ends. The history limit of the CronJob could delete it before anyone has
+ * looked at it.
+ */
 const KEPT_SECONDS = 7 * 24 * 60 * 60;
 
-/** One name for one upgrade, whichever process makes the backup. */
+/** The same name for every attempt by any process. */
 export function backupName({ childName, identity }: ControlPlane, { startedAt }: UpgradeStatus): string {
   const suffix = `-upgrade-${fnv1a32(`${identity.uid}\0${startedAt}`)}`;
   return shortName(childName, { suffix, max: labelLength });
 }
 
-/** How far the backup of an upgrade is. */
+/** Returns the state of the backup of an upgrade. */
 export function backupOf(
   controlPlane: ControlPlane,
   record: UpgradeStatus,
@@ -58,8 +61,8 @@ export function backupOf(
 }
 
 /**
- * Reads how far the backup of this name is, and what to make it from when there is none. One of an earlier attempt that
- * goes on is waited for: two at a time would only slow each other down.
+ * Reads the state of the backup with this name, or the object to create. Waits for a running backup of an
+ * earlier attempt, because concurrent backups would slow each other down.
  */
 export async function observeBackup(
   controlPlane: ControlPlane,
@@ -98,7 +101,7 @@ async function observeJob({ controlPlane, name, source, client }: Look): Promise
   return { kind: "absent", wanted: newJob(controlPlane, name, cronJob) };
 }
 
-/** A Backup has no owner, so its labels and its cluster say whether it is the one that was asked for. */
+/** A Backup has no owner, so its labels and its cluster identify it. */
 async function observeCloudNativePG({ controlPlane, name, source, client }: Look): Promise<BackupState> {
   const { namespace } = controlPlane.identity;
   const present = await find(client, Backup, { namespace, name });
@@ -149,7 +152,7 @@ function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): Ba
   return { kind: Job, object };
 }
 
-/** Kubernetes ends a Job that takes longer than the backup may, also when no operator is there to see it. */
+/** Kubernetes terminates a Job that exceeds the timeout, even if no operator is running. */
 function deadline({ upgrade }: ControlPlane, spec: Job["spec"]): number {
   const timeout = Math.ceil((upgrade.backup?.timeoutMs ?? 0) / 1_000);
   return Math.min(timeout, spec?.activeDeadlineSeconds ?? timeout);
@@ -183,7 +186,7 @@ function backupState({ metadata, status }: Backup): BackupState {
   return { kind: "failed", message: `${what} of CloudNativePG failed; check its status.` };
 }
 
-/** What it means that a backup can't be made. */
+/** Message for a missing source of the backup. */
 export function missing(source: BackupSource): string {
   return source.kind === "cronJob"
     ? `CronJob "${source.name}" does not exist; create it or correct spec.upgrade.backup.cronJobName.`

@@ -9,19 +9,20 @@ import { obstacles } from "./preflight.ts";
 import { isRunning, knownVersion, skippedMinors, versionOfImage } from "./versions.ts";
 
 /**
- * Names an image: whether an upgrade to it could begin is answered in condition `UpgradePossible`. A word after it is
- * repeated at the end of the answer, so that whoever asked knows it for their own.
+ * Contains an image. Condition `UpgradePossible` reports whether an upgrade to it could start. An optional
+ * second word is repeated at the end of the message, so that clients can recognize the response to their
+ * request.
  */
 export const CHECK_ANNOTATION = "coder.com/check-upgrade";
 
-/** An answer is good for so long, unless another question is asked. */
+/** A result is valid for this time, unless the annotation changes. */
 const ANSWER_MS = 60_000;
 
-/** As much of the annotation as is repeated: no image has a longer name. */
+/** Limits of the annotation. No image name is longer. */
 const MAX_IMAGE_LENGTH = 512;
 const MAX_REQUEST_LENGTH = 64;
 
-/** Answers whether an upgrade could begin, and changes nothing. */
+/** Reports whether an upgrade could start, without changing anything. */
 export async function checkUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus>> {
   const { snapshot, environment } = run;
   const { annotations } = snapshot.object.metadata;
@@ -49,7 +50,7 @@ function signed(condition: ConditionState, request: string | undefined): Conditi
   };
 }
 
-/** What an answer to a request ends with. */
+/** The end of the response to a request. */
 export function answerMark(request: string): string {
   return `Request "${request}".`;
 }
@@ -77,7 +78,7 @@ async function answer(to: string, run: UpgradeRun): Promise<ConditionState> {
   return { status: "True", reason: "CheckPassed", message };
 }
 
-/** What a person reads before an upgrade that skips minor versions. */
+/** Warning for an upgrade that skips minor versions. */
 function jump({ from, to, version }: { from: string; to: string; version: string | undefined }): string[] {
   const skipped = skippedMinors(knownVersion(from, version), versionOfImage(to));
   if (!skipped) return [];
@@ -88,7 +89,7 @@ function jump({ from, to, version }: { from: string; to: string; version: string
   ];
 }
 
-/** What does not keep an upgrade from beginning, but whoever asks will want to know. */
+/** Warnings that do not block an upgrade. */
 function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
   const why = whyNoAccess(facts);
   const healthy = findCondition(snapshot.object.status?.conditions, controlPlaneConditions.health.type);

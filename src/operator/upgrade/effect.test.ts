@@ -14,7 +14,7 @@ const record: UpgradeStatus = {
 };
 const next: UpgradeStatus = { ...record, stage: "RollingBack" };
 
-/** Records a stage on a status that has this upgrade by now; answers with what is stored. */
+/** Records a stage on a status that has this upgrade in the meantime, and returns the stored status. */
 async function recordOn(current: UpgradeStatus) {
   let status: { upgrade?: UpgradeStatus | undefined } = { upgrade: current };
   const own = {
@@ -44,7 +44,7 @@ describe("a plan at rest that would", () => {
   const none = { revisions: [], imageChecks: [] };
   const calm = { present: "a:1", presentReplicas: 2, record: undefined } as unknown as UpgradeFacts;
 
-  /** What comes of planning on a status without an upgrade while the API server has one. */
+  /** Result of planning on a status without an upgrade while the API server has one. */
   async function planned(upgrade: object, facts: UpgradeFacts, stored: UpgradeStatus | undefined) {
     const own = {
       latest: { status: {} },

@@ -24,16 +24,16 @@ import { announceStage } from "./report.ts";
 import { broughtTo } from "./stages.ts";
 import { mayStartOther, type Rest, type UpgradePlan } from "./transitions.ts";
 
-/** All that a run knows of an upgrade. */
+/** State of an upgrade in a reconcile. */
 export interface UpgradeState {
   readonly facts: UpgradeFacts;
-  /** The pod template of before the upgrade, where this run has kept it. */
+  /** The previous pod template, if this reconcile stored it. */
   readonly template?: PodTemplate | undefined;
-  /** Whether the record is known to be the one that the API server has. */
+  /** Whether the record is known to match the API server. */
   readonly isFresh: boolean;
 }
 
-/** What nobody answers is a fact like others, so no act of an upgrade fails but by an error. */
+/** Missing responses are facts as well, so an action of an upgrade fails only by an exception. */
 type Step = Promise<Progress<UpgradeState, never>>;
 
 const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
@@ -45,7 +45,7 @@ const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
   record: {},
 };
 
-/** An upgrade of a control plane as far as this run can take it. */
+/** Advances an upgrade of a control plane as far as possible. */
 export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan, never> {
   return {
     plan: ({ facts }) => planUpgrade(facts),
@@ -78,8 +78,8 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
 }
 
 /**
- * What a record of an earlier time must not do: start pods of a version that has had its end since, or remove the pod
- * template that leads back to it.
+ * An outdated record must not start pods of a version whose upgrade has since ended, or delete the previous
+ * pod template.
  */
 function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState, { snapshot }: UpgradeRun): Needs {
   const { revisions, imageChecks } = leftoversOf(facts.record, snapshot);
@@ -87,7 +87,7 @@ function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState, { snapshot }:
   return !isFresh && (removes || mayStartOther(shape, facts)) ? { certainty: true } : "nothing";
 }
 
-/** Goes on only where the record is the one that the run has seen, and the spec too. */
+/** Continues only if neither the record nor the spec has changed. */
 async function refresh(state: UpgradeState, { environment: { own } }: UpgradeRun): Step {
   const { image } = own.latest.status ?? {};
   const fresh = await own.readAnew([]);
@@ -100,7 +100,9 @@ function learned(state: UpgradeState, more: Partial<UpgradeFacts>): Progress<Upg
   return { next: { ...state, facts: { ...state.facts, ...more } } };
 }
 
-/** The template is kept before its name is recorded: a name in the status is always one of something that exists. */
+/**
+ * The template is stored before its name is recorded, so a recorded name always refers to an existing object.
+ */
 async function remember(state: UpgradeState, run: UpgradeRun): Step {
   const { snapshot, environment } = run;
   const { record: current } = state.facts;
@@ -122,7 +124,10 @@ async function backUp(state: UpgradeState, run: UpgradeRun): Step {
   return learned(recorded.next, { backup: await create(backup.wanted, missing(settings.backup), run) });
 }
 
-/** An earlier run may have made the pod; what refuses it is reported, since the old version serves meanwhile. */
+/**
+ * An earlier run may have created the pod. A rejection is reported, because the old version is still
+ * available.
+ */
 async function startImageCheck(
   { record: current }: UpgradeFacts,
   { snapshot, environment }: UpgradeRun,
@@ -138,7 +143,7 @@ async function startImageCheck(
   return { kind: "running", message: pullsImage(pod.metadata?.name) };
 }
 
-/** Refused by a quota, Pod Security, a webhook, a role, or because the spec makes no valid pod. */
+/** Rejected by a quota, Pod Security, a webhook or RBAC, or because the pod is invalid. */
 function isRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && [400, 403, 422].includes(error.code);
 }
@@ -150,21 +155,21 @@ async function create(
 ): Promise<BackupState> {
   const what = `${kind.kind} "${object.metadata?.name}"`;
   try {
-    // A backup must not go with the control plane that it is of; the Job that makes one may.
+    // A Backup must outlive its control plane; the Job may be deleted with it.
     const outlives = kind !== Job;
     await environment.children.create<KubeObject>(kind, object, { ...snapshot.owner, outlives });
     environment.own.emit("Normal", "BackupStarted", `Started ${what} before the upgrade.`);
   } catch (error) {
     if (isNotFound(error)) return { kind: "unavailable", message: unavailable };
-    // An earlier run has made it, and did not get to hear of it.
+    // An earlier run created it without receiving the response.
     if (!isAlreadyExists(error)) throw error;
   }
   return { kind: "running", what };
 }
 
 /**
- * Nothing is done in a stage before the status says that it has begun. What was learned in the last one is asked anew.
- * A record that another process has changed meanwhile is left alone: that process knows more.
+ * A stage starts only after the status contains it. Facts from the previous stage are queried again. Does not
+ * change a record that another process has changed, because that process has newer information.
  */
 async function record(next: UpgradeStatus | undefined, state: UpgradeState, run: UpgradeRun): Step {
   const { facts } = state;

@@ -10,95 +10,98 @@ import type { ImageCheck } from "./image-check.ts";
 
 interface PodTrouble {
   readonly message: string;
-  /** Whether the cluster may resolve it by itself: a node joins, a registry answers again. */
+  /** Whether it may resolve without a change, for example when a node joins or a registry recovers. */
   readonly mayPass: boolean;
 }
 
-/** The pods of a control plane, whatever their version. */
+/** The pods of a control plane, of any version. */
 export interface PodFacts {
-  /** Those that there are, those that end among them. */
+  /** All existing pods, including terminating ones. */
   readonly names: readonly string[];
-  /** Whether the Deployment has been brought to no pods at all. */
+  /** Whether the Deployment has been scaled to zero. */
   readonly isScaledToZero: boolean;
   readonly ready: number;
-  /** Whether a probe says when a pod serves; without one every pod that runs is ready. */
+  /** Whether a readiness probe exists. Without one, every running pod is ready. */
   readonly isProbed: boolean;
-  /** All are there, of the newest template, and available. */
+  /** Whether all pods have the newest template and are available. */
   readonly isComplete: boolean;
-  /** There are pods, and none of an older template. */
+  /** Whether pods exist, and all have the newest template. */
   readonly areNewest: boolean;
-  /** The images that nodes report for those that are ready. */
+  /** Images of the ready pods, as reported by the nodes. */
   readonly images: readonly string[];
-  /** Whether the newest template takes longer to roll out than the Deployment's deadline. */
+  /** Whether the newest template has exceeded the progress deadline. */
   readonly isLate: boolean;
-  /** Whether coderd's container runs in one of them. */
+  /** Whether the coderd container is running in a pod. */
   readonly isRunning: boolean;
-  /** What keeps the newest pod from becoming ready. */
+  /** What prevents the newest pod from becoming ready. */
   readonly trouble: PodTrouble | undefined;
 }
 
-/** The host names by which coderd's replicas in these pods are known: lower case, and up to the first dot. */
+/** Host names of the coderd replicas in these pods: lowercase, up to the first dot. */
 export function hostsOf({ names }: Pick<PodFacts, "names">): string[] {
   return names.map((name) => name.toLowerCase().replace(/\..*$/s, ""));
 }
 
-/** With more hosts whose replicas are ours; the same record where all are known. */
+/** Adds host names of the operator's replicas. Returns the same record if all are known. */
 export function withHosts(record: UpgradeStatus, more: readonly string[]): UpgradeStatus {
   const { hosts = [] } = record;
   const all = [...new Set([...hosts, ...more])].slice(0, maxUpgradeHosts);
   return all.length > hosts.length ? { ...record, hosts: all } : record;
 }
 
-/** Why no SQL may be run. */
+/** Why the database must not be accessed. */
 interface NoDatabase {
   readonly why: string;
 }
 
-/** Builds that run: `unknown` where coderd never says, `unanswered` where it did not say this time. */
+/**
+ * Number of running builds: `unknown` if coderd cannot report it, `unanswered` if it did not respond this
+ * time.
+ */
 export type Builds = number | "unknown" | "unanswered";
 
-/** A provisioner or workspace proxy that takes the image of its control plane. */
+/** A provisioner or workspace proxy that uses the image of its control plane. */
 export interface Follower {
-  /** Followers are given the new image in the order of their keys: provisioners first. */
+  /** Followers are updated in the order of their keys: provisioners first. */
   readonly key: string;
   /** Whether all its pods run the given image. */
   readonly runs: (image: string) => boolean;
 }
 
-/** All that the decision about an upgrade rests on. */
+/** Facts for the decision about an upgrade. */
 export interface UpgradeFacts {
   readonly now: number;
   readonly generation: number | undefined;
   readonly settings: UpgradeSettings;
-  /** The image of the spec. */
+  /** Image in the spec. */
   readonly wanted: string;
-  /** How many pods the spec asks for. */
+  /** Number of replicas in the spec. */
   readonly replicas: number;
-  /** The image of the Deployment; absent before there is one. */
+  /** Image of the Deployment. Absent before it exists. */
   readonly present: string | undefined;
-  /** How many pods the Deployment asks for. */
+  /** Number of replicas of the Deployment. */
   readonly presentReplicas: number;
-  /** The image that the control plane was last brought to, as the status has it. */
+  /** Image that was rolled out last, from the status. */
   readonly settled: string | undefined;
-  /** The version that coderd reported last. */
+  /** Version that coderd reported last. */
   readonly version: string | undefined;
   readonly record: UpgradeStatus | undefined;
-  /** Whether the pod template of before the upgrade is kept, under the name that is recorded. */
+  /** Whether the previous pod template is stored under the recorded name. */
   readonly isKept: boolean;
   readonly pods: PodFacts;
-  /** What the database says; absent while it was not asked in this run. */
+  /** Response of the database. Absent if it was not queried in this reconcile. */
   readonly database?: NoDatabase | Result<DatabaseInspection, AccessFailure> | undefined;
-  /** Control planes that have their token in the same database. */
+  /** Control planes with a token in the same database. */
   readonly neighbors: readonly string[];
-  /** Builds that run; absent while coderd was not asked in this run. */
+  /** Running builds. Absent if coderd was not queried in this reconcile. */
   readonly builds?: Builds | undefined;
-  /** Whether the upgrade was announced in this run, as far as coderd lets it. */
+  /** Whether the upgrade was announced in this reconcile, as far as coderd allows. */
   readonly isAnnounced?: boolean | undefined;
-  /** How far the backup is; absent while nobody has looked in this run. */
+  /** State of the backup. Absent if it was not read in this reconcile. */
   readonly backup?: BackupState | undefined;
-  /** What is known of the new image, by the pod that checks it. */
+  /** Result of the pod that checks the new image. */
   readonly image: ImageCheck;
-  /** The version that coderd reports; absent while it was not asked in this run. */
+  /** Version that coderd reports. Absent if it was not queried in this reconcile. */
   readonly reported?: Result<string, CoderFailure> | undefined;
   readonly followers: readonly Follower[];
 }
@@ -107,7 +110,7 @@ type Asked = Pick<UpgradeFacts, "database">;
 
 type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
 
-/** Whether the schema is that of before the upgrade. While a migration is in progress nobody knows. */
+/** Whether the schema is unchanged since before the upgrade. Unknown during a migration. */
 export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): SchemaStanding {
   if (whyNoAccess(facts)) return "noAccess";
   const sight = sightOf(facts);
@@ -116,7 +119,7 @@ export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): S
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
 }
 
-/** Whether the database says that somebody migrates it. */
+/** Whether the database reports a running migration. */
 export function isBusy(facts: Asked): boolean {
   const sight = sightOf(facts);
   return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
@@ -126,7 +129,7 @@ export function whyNoAccess({ database }: Asked): string | undefined {
   return database && "why" in database ? database.why : undefined;
 }
 
-/** Why a database that may be asked does not answer. */
+/** Why an accessible database did not respond. */
 export function whyAway({ database }: Asked): AccessFailure | undefined {
   return database && "ok" in database && !database.ok ? database.failure : undefined;
 }

@@ -9,7 +9,7 @@ export function followerKey(kind: FollowerKind, name: string): string {
 }
 
 /**
- * The image for a follower: that of the spec only once the control plane has been brought to it, and during an upgrade
+ * Image for a follower: the one in the spec after the control plane has reached it and, during an upgrade,
  * only when it is the follower's turn.
  */
 export function followedImage(

@@ -9,7 +9,7 @@ import { planUpgrade } from "./plan.ts";
 
 const OLD = "ghcr.io/coder/coder:latest";
 
-/** A control plane whose Deployment has an image that somebody else has written there. */
+/** A control plane whose Deployment has an image that the operator did not set. */
 function snapshot(observedGeneration: number): UpgradeSnapshot {
   const object = stored<CoderControlPlane>({ spec: { image: OLD }, status: { observedGeneration } });
   object.metadata.generation = 2;
@@ -61,7 +61,7 @@ describe("a warning event of the new pod", () => {
 });
 
 describe("a Deployment whose deadline has passed", () => {
-  /** Its only pod, with this state of coderd's container. */
+  /** Its only pod, with this state of the coderd container. */
   function troubleWith(container: object): unknown {
     const before = snapshot(1);
     const conditions = [{ type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" }];

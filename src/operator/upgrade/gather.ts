@@ -4,7 +4,7 @@ import type { PodFacts, UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
 import type { UpgradeSnapshot } from "./observe.ts";
 
-/** What a run knows of an upgrade before it has asked anybody. */
+/** Facts about an upgrade from the snapshot, before any queries. */
 export function gatherFacts(snapshot: UpgradeSnapshot): UpgradeFacts {
   const { controlPlane, object, now, deployment, upgrade } = snapshot;
   const { status = {}, metadata } = object;
@@ -35,15 +35,15 @@ function imageCheck(snapshot: UpgradeSnapshot): ImageCheck {
 }
 
 /**
- * The image that the control plane was last brought to. One that an earlier version of the operator has reported on was
- * brought to its spec, whatever its Deployment shows: what admission rewrites there is no wish of the user's.
+ * The image that was rolled out last. Earlier versions of the operator did not record it; their control
+ * planes match their spec, even if admission rewrote the image of the Deployment.
  */
 function settledImage({ object: { status, metadata }, controlPlane }: UpgradeSnapshot): string | undefined {
   const isReported = status?.observedGeneration === metadata.generation;
   return status?.image ?? (isReported ? controlPlane.image : undefined);
 }
 
-/** The image of coderd's container. */
+/** Image of the coderd container. */
 function imageOf(deployment: Deployment | undefined): string | undefined {
   return coderdIn(deployment)?.image;
 }
@@ -71,7 +71,7 @@ function podFacts({
   const { replicas = 0 } = status ?? {};
   const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
   const isRunning = pods.some(runsCoderd);
-  // A pod that migrates fails its probe until it is done.
+  // A migrating pod fails its probe until the migration completes.
   const warnings = isRunning ? new Map() : snapshot.warnings;
   const seen = { pods, now, refusal, warnings };
   const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<Hindrance>;
@@ -89,7 +89,7 @@ function podFacts({
   };
 }
 
-/** While coderd runs and does not crash again, a migration may take longer than any deadline. */
+/** While coderd runs without crashing, a migration may exceed any deadline. */
 function troubleOf(
   { cause, mayPass = false, isLate, isSettling }: Partial<Hindrance>,
   isRunning: boolean,

@@ -64,7 +64,7 @@ describe("the pod that checks an image", () => {
   });
 });
 
-/** What a pod with this state of its container says. */
+/** Result for a pod with this container state. */
 function said(state: object, { spec = {}, phase = "Pending" } = {}) {
   const container = { name: "coder", image: NEW, imageID: "", ready: false, restartCount: 0, state };
   const pod = stored<Pod>({ status: { phase, containerStatuses: [container] } } as Pod);

@@ -11,35 +11,35 @@ import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { securityContextOf } from "../workload/presets.ts";
 import { versionIn } from "./versions.ts";
 
-/* A short-lived pod pulls the image of an upgrade and prints its version while the old pods still serve. */
+/* A short-lived pod pulls the new image and prints its version while the old pods are still running. */
 
-/** What is known of the new image. */
+/** Result of the image check. */
 export type ImageCheck =
-  /** No pod checks it yet. */
+  /** The pod does not exist yet. */
   | { readonly kind: "absent" }
   | { readonly kind: "running"; readonly message: string }
   /** Reason and message of a condition. */
   | { readonly kind: "failed"; readonly reason: string; readonly message: string }
-  /** It was pulled; the version is absent where its program does not print one. */
+  /** The image was pulled. The version is absent if the program did not print one. */
   | { readonly kind: "pulled"; readonly version?: string | undefined };
 
-/** The value of `app.kubernetes.io/name`: no selector of coderd's pods matches it. */
+/** Label `app.kubernetes.io/name`. The selectors of coderd's pods do not match it. */
 const APP = "coder-image-check";
 const CONTAINER = "coder";
 
 /** The `coder` program in Coder's image. */
 const PROGRAM = "/opt/coder";
 
-/** Redirected by a shell because a kubelet reads a log only after a failure. */
+/** A shell redirects the output, because a kubelet reads logs only after a failure. */
 const SCRIPT = 'exec "$0" "$@" >/dev/termination-log';
 
-/** A large image takes its time; a pod that nobody looks after any more must not stay for ever. */
+/** Pulling a large image takes time, but an abandoned pod must not remain forever. */
 const DEADLINE_SECONDS = 60 * 60;
 
-/** A failed check is repeated after this time. */
+/** Delay before a failed check is repeated. */
 const RETRY_MS = 5 * 60_000;
 
-/** Exit codes of a container whose program does not exist, from the container runtime and from the shell. */
+/** Exit codes for a missing program, from the container runtime and from the shell. */
 const NOT_STARTED: ReadonlySet<number> = new Set([127, 128]);
 
 const HASH_DIGITS = 10;
@@ -48,14 +48,15 @@ function imageCheckLabels(parent: Parent): Record<string, string> {
   return { ...commonLabels(parent), "app.kubernetes.io/name": APP };
 }
 
-/** The tie by which a control plane and the pods that check its images are found. */
+/** Label value that connects a control plane with its image check pods. */
 export function imageCheckOwner(parent: Parent): string {
   return podOwnerByLabels(parent.identity.namespace, imageCheckLabels(parent));
 }
 
 /**
- * The pod that checks the image of an upgrade where and as a pod of coderd would run. It has one name for one upgrade and
- * one pod spec, so that every process finds it, and a corrected pull secret makes another.
+ * The pod that checks the new image, with the node and security settings of a coderd pod. Its name depends on
+ * the upgrade and the pod spec, so that every process finds it, and a corrected pull secret creates a new
+ * pod.
  */
 export function imageCheckPod(controlPlane: ControlPlane, { to, startedAt }: UpgradeStatus): Pod {
   const { pod, childName, identity, serviceAccount } = controlPlane;
@@ -71,7 +72,7 @@ export function imageCheckPod(controlPlane: ControlPlane, { to, startedAt }: Upg
     securityContext: pod.podSecurityContext,
     nodeSelector: pod.nodeSelector,
     tolerations: unlessEmpty(pod.tolerations),
-    // Rules about other pods would keep it from nodes that the pods of the old version occupy.
+    // Pod affinity could exclude nodes that run pods of the old version.
     affinity: nodeAffinity && { nodeAffinity },
     containers: [checkContainer(controlPlane, to)],
   });
@@ -102,7 +103,7 @@ export function pullsImage(pod: string | undefined): string {
   return `Pod "${pod}" is pulling the new image.`;
 }
 
-/** What a pod says of the image that it checks. */
+/** Returns the result of an image check pod. */
 export function imageCheckOf(
   pod: Stored<Pod> | undefined,
   controlPlane: ControlPlane,
@@ -123,7 +124,7 @@ export function imageCheckOf(
   return isPull ? failure("ImagePullFailed", trouble.message) : blocked(trouble.message);
 }
 
-/** A container that has run has pulled its image. Only a program of Coder's own image must be able to print its version. */
+/** A container that ran has pulled its image. Only Coder's own image must be able to print its version. */
 function verdict(
   { exitCode, message = "" }: Terminated,
   image: string,
@@ -142,12 +143,15 @@ function failure(reason: string, message: string): ImageCheck {
   return { kind: "failed", reason, message };
 }
 
-/** The pod that checks the image can't run for a reason that need not be the image. */
+/** The pod cannot run for a reason that may be unrelated to the image. */
 function blocked(message: string): ImageCheck {
   return failure("ImageCheckBlocked", message);
 }
 
-/** Why the API server refuses the pod, such as a quota or Pod Security. It names a pod that does not exist. */
+/**
+ * The API server rejected the pod, for example because of a quota or Pod Security. The message contains the
+ * name of a pod that does not exist.
+ */
 export function refusedCheck(message: string, image: string): ImageCheck {
   const words = message.replace(/^.*?pods "[^"]*" is forbidden: /, "");
   const why = short(words, MAX_REFUSAL).replace(/[.\s]+$/, "");
@@ -156,7 +160,7 @@ export function refusedCheck(message: string, image: string): ImageCheck {
   );
 }
 
-/** Whether a pod has said all that it will, or nothing for so long that another may say more. */
+/** Whether the result of a pod is final, or the pod has failed for long enough to retry with another. */
 export function isCheckOver({ metadata, status }: Stored<Pod>, now: number): boolean {
   const ageMs = now - Date.parse(String(metadata.creationTimestamp));
   return status?.phase === "Failed" && ageMs >= RETRY_MS;

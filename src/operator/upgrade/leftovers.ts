@@ -4,7 +4,7 @@ import { imageCheckPod, isCheckOver } from "./image-check.ts";
 import type { UpgradeRun, UpgradeSnapshot } from "./observe.ts";
 import { stages } from "./stages.ts";
 
-/** Objects that no upgrade needs any more: previous pod templates, and pods that have checked an image. */
+/** Objects that no upgrade needs anymore: previous pod templates and image check pods. */
 export function leftoversOf(
   record: UpgradeStatus | undefined,
   { upgrade, controlPlane, now }: Pick<UpgradeSnapshot, "upgrade" | "controlPlane" | "now">,
@@ -14,7 +14,7 @@ export function leftoversOf(
   const current = isChecking ? imageCheckPod(controlPlane, record).metadata?.name : undefined;
   return {
     revisions: upgrade.revisions.filter(({ metadata }) => metadata.name !== previous),
-    // One that failed is followed by another.
+    // A failed check is repeated by another pod.
     imageChecks: upgrade.imageChecks.filter((pod) => pod.metadata.name !== current || isCheckOver(pod, now)),
   };
 }

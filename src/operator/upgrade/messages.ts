@@ -3,7 +3,7 @@ import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
 import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
 
-/** What the database says of the migration. */
+/** Progress of the migration, from the database. */
 export function progress(facts: UpgradeFacts): string {
   const failure = whyAway(facts);
   if (failure) return `The progress is unknown. ${failure.message}`;
@@ -25,7 +25,10 @@ export function notKnown(facts: UpgradeFacts): string {
   return `${whyNoAccess(facts) ?? ""} Therefore, the operator cannot determine whether the database schema has changed, and the upgrade is not rolled back automatically. Correct the cause, or set spec.upgrade.strategy to Rolling and spec.image to the version to run.`;
 }
 
-/** What to do where the spec asks to go back and nobody can see whether the backup has been restored. */
+/**
+ * Instructions if the spec requests the old version and the operator cannot check whether the backup was
+ * restored.
+ */
 export function toRestore(facts: UpgradeFacts): string {
   const why = whyNoAccess(facts);
   const next = why
@@ -34,12 +37,12 @@ export function toRestore(facts: UpgradeFacts): string {
   return `No pod is started because spec.image is "${facts.wanted}", and the new version would migrate a database that is being restored. ${next}`;
 }
 
-/** Why the image of the spec is not what runs. */
+/** Why the image in the spec is not running. */
 export function refusedImage({ wanted }: UpgradeFacts, { to }: UpgradeStatus): string {
   return `spec.image "${wanted}" is refused (DowngradeRefused): the changed database schema requires "${to}" or a later version, unless you restore the backup.`;
 }
 
-/** The way back that is open until a pod of the new version was started. */
+/** Instructions to return to the old version, until a pod of the new version has started. */
 export function mayGoBack({ migratingSince, from }: UpgradeStatus): string {
   return migratingSince ? "" : ` To return to the old version instead, set spec.image to "${from}".`;
 }
@@ -50,7 +53,7 @@ export function waitingFor(pods: readonly string[]): string {
   return `Waiting for the pods of the old version to terminate: ${named.join(", ")}${pods.length > 3 ? " and others" : ""}. If a node is permanently lost, delete its Node object.`;
 }
 
-/** What to do about replicas on hosts that are not ours; undefined where there are none. */
+/** Message about replicas on hosts of other control planes, or undefined if there are none. */
 export function strangersAmong(replicas: readonly string[], hosts: readonly string[]): string | undefined {
   const others = replicas.filter((name) => !hosts.includes(name));
   if (others.length === 0) return undefined;
@@ -67,7 +70,7 @@ export function waitingForBuilds(builds: number | "unanswered", untilMs: number)
   return `Waiting for ${what} until ${timestamp(untilMs)}.`;
 }
 
-/** Kubernetes ends a Job, and nothing ends a Backup of CloudNativePG. */
+/** Kubernetes terminates a Job, but nothing terminates a Backup of CloudNativePG. */
 export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["backup"]>): string {
   const late = `The backup did not complete within ${timeoutMs / 1_000} s.`;
   return kind === "cronJob"
@@ -75,7 +78,7 @@ export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["
     : `${late} CloudNativePG continues the backup, and the next attempt waits until it ends.`;
 }
 
-/** In minutes: a message that changes every second would be written every second. */
+/** Rounded to minutes, because a change of the message causes a status write. */
 function lasting(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? "for less than a minute" : `for ${minutes} min`;

@@ -35,65 +35,65 @@ import { imageCheckOwner } from "./image-check.ts";
 import { isUpgrading, stages } from "./stages.ts";
 import { isSameBuild } from "./versions.ts";
 
-/** Another control plane, and the name of its token in its database. */
+/** Another control plane and the name of its token in the database. */
 interface Neighbor {
   readonly name: string;
   readonly tokenName: string;
 }
 
-/** What an upgrade needs of the cluster beside what every run observes. */
+/** Objects that only an upgrade needs, in addition to the snapshot of every reconcile. */
 export interface ObservedUpgrade {
-  /** Pod templates that were kept for this control plane. */
+  /** Stored pod templates of this control plane. */
   readonly revisions: readonly Stored<ControllerRevision>[];
-  /** The pods that there are, as the API server has them where that decides; absent where the cache is good enough. */
+  /** Existing pods, read from the API server when this is critical. Absent if the cache suffices. */
   readonly podNames: readonly string[] | undefined;
-  /** The pods that check the image of an upgrade, those of earlier ones too. */
+  /** Image check pods, including those of earlier upgrades. */
   readonly imageChecks: readonly Stored<Pod>[];
-  /** How far the backup of an upgrade is; read when somebody asks, which a run without an upgrade does not. */
+  /** Reads the state of the backup on demand; a reconcile without an upgrade does not call it. */
   readonly backupOf: (record: UpgradeStatus) => Promise<BackupState>;
-  /** In the order in which they get their turn. */
+  /** In the order of their update. */
   readonly followers: readonly Follower[];
   /**
-   * The other control planes of the same namespace; a function because most runs do not ask. Those of other tenants are
-   * nobody's business at a database that this one has chosen.
+   * Other control planes in the same namespace, on demand. Other namespaces are excluded, because tenants
+   * must not learn about each other from a database that one of them chose.
    */
   readonly others: () => readonly Neighbor[];
 }
 
-/** What an upgrade needs of one run's view of a control plane. */
+/** The parts of the snapshot of a control plane that an upgrade needs. */
 export interface UpgradeSnapshot {
   readonly now: number;
   readonly object: Stored<CoderControlPlane>;
   readonly controlPlane: ControlPlane;
   readonly owner: Owner;
-  /** That of this control plane, not one of somebody else that has its name. */
+  /** The Deployment of this control plane, not a conflicting one with its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
-  /** Why pods of the newest template are refused. */
+  /** Why pods of the newest template are rejected. */
   readonly refusal: string | undefined;
   readonly warnings: PodWarnings;
   readonly upgrade: ObservedUpgrade;
 }
 
-/** What an upgrade asks the database and coderd; each answer is a part of the facts. */
+/** Queries of an upgrade to the database and coderd. Each result is a part of the facts. */
 export type UpgradeQuestions = Readonly<
   Record<"database" | "builds" | "version", () => Promise<Partial<UpgradeFacts>>>
 >;
 
-/** A session at coderd with the operator's token. */
+/** A session with coderd that uses the operator's token. */
 export interface UpgradeSession {
   readonly token: string;
   readonly client: () => CoderClient;
 }
 
 export interface UpgradeMemory {
-  /** What each part of the announcement of an upgrade met at coderd. */
+  /** Back-off of each part of the announcement. */
   readonly notices: Readonly<Record<keyof AnnouncementStatus, Backoff<CoderFailure>>>;
-  /** The last answer to whether an upgrade could begin. */
+  /** The last result of the upgrade check. */
   upgradeCheck?: { readonly question: string; readonly at: number; readonly condition: ConditionState };
 }
 
-/** One run of a control plane, as far as its upgrade needs it. */
+/** The parts of a reconcile of a control plane that an upgrade needs. */
 export interface UpgradeRun {
   readonly snapshot: UpgradeSnapshot;
   readonly environment: Pick<
@@ -101,11 +101,11 @@ export interface UpgradeRun {
     "own" | "children" | "memory"
   >;
   readonly ask: UpgradeQuestions;
-  /** Absent while coderd can't be asked with the operator's token. */
+  /** Absent if the operator has no access to coderd. */
   readonly session: UpgradeSession | undefined;
 }
 
-/** Reads how far the backup is. */
+/** Reads the state of the backup. */
 export async function askBackup(
   { snapshot }: Pick<UpgradeRun, "snapshot">,
   { record }: Pick<UpgradeFacts, "record">,
@@ -120,7 +120,7 @@ export async function observeUpgrade(
 ): Promise<ObservedUpgrade> {
   const { caches, client } = context;
   const record = object.status?.upgrade;
-  // A cache that lags behind must not end the wait for the last pod.
+  // A stale cache must not end the wait for the last pod.
   const arePodsEnding = record !== undefined && stages[record.stage].pods === "ending";
   return {
     revisions: caches.of(ControllerRevision).byIndex(CONTROLLER_INDEX, object.metadata.uid),
@@ -135,7 +135,10 @@ export async function observeUpgrade(
   };
 }
 
-/** Those whose processes have ended count no more; those on a lost node do, since nobody knows of theirs. */
+/**
+ * Excludes pods whose processes have ended. Includes pods on a lost node, whose processes may still be
+ * running.
+ */
 async function livingPods(controlPlane: ControlPlane, client: RunContext["client"]): Promise<string[]> {
   const labelSelector = selectorOf(commonLabels(controlPlane));
   const { items } = await client.list(Pod, { namespace: controlPlane.identity.namespace, labelSelector });

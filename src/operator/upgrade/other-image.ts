@@ -3,14 +3,14 @@ import { schemaStanding, type UpgradeFacts } from "./facts.ts";
 import { enter, type StagePlan } from "./transitions.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
 
-/* What becomes of an upgrade when the spec names another image after its new version was started. */
+/* Handles a change of the image in the spec after the new version was started. */
 
-/** What to do about another image in the spec when the new version does not go on; nothing where it has no way. */
+/** Decides about a different image in the spec when the new version fails. Undefined if it cannot be used. */
 export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StagePlan> | undefined {
   const { wanted } = facts;
   if (wanted === record.to) return undefined;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  // The new version has not migrated anything, or somebody has restored the backup.
+  // The new version has not migrated anything, or the backup was restored.
   if (schemaStanding(facts, record) === "unchanged") {
     const { message: _, ...chosen } = record;
     return enter("RollingBack", chosen);
@@ -21,34 +21,35 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType
 }
 
 /**
- * Whether an image is the one of before the upgrade, or a version that is not later than that one, or older than the one
- * that was started. On a changed schema only the version that may have migrated it, or a later one, can serve.
+ * Whether an image is the previous one, a version that is not later than the previous one, or older than the
+ * version that was started. On a changed schema, only the version that may have migrated it or a later
+ * version can run.
  */
 export function isWayBack(image: string, record: UpgradeStatus): boolean {
   const { from, fromVersion, to, toVersion, imageVersion, started = to } = record;
   const version = versionOfImage(image);
   const sinceOld = compareVersions(version, knownVersion(from, fromVersion)) ?? 1;
-  // Another image that was chosen since, and never started, has migrated nothing.
+  // A different image that was selected but never started has migrated nothing.
   const reported = started === to ? (toVersion ?? imageVersion) : undefined;
   const sinceNew = compareVersions(version, knownVersion(started, reported)) ?? 0;
   return image === from || sinceOld <= 0 || sinceNew < 0;
 }
 
 /**
- * What the next pod on a schema that may have changed is to be: what the spec says now, or where that can't follow, what was
- * started last.
+ * The next target on a schema that may have changed: the image in the spec or, if that version cannot follow,
+ * the image that was started last.
  */
 export function retargeted({ wanted }: UpgradeFacts, record: UpgradeStatus): UpgradeStatus {
   const to = isWayBack(wanted, record) ? (record.started ?? record.to) : wanted;
   return to === record.to ? record : leadingTo(to, record);
 }
 
-/** Another image, of which nothing is known yet. */
+/** Sets a new target image, about which nothing is known yet. */
 function leadingTo(to: string, { imageVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
   return { ...unconfirmed(record), to };
 }
 
-/** Without the version that coderd reported for an earlier pod. */
+/** Drops the version that coderd reported for an earlier pod. */
 export function unconfirmed({ toVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
   return record;
 }

@@ -12,11 +12,11 @@ const NOW = Date.UTC(2026, 0, 1);
 const RUNS = 20_000;
 const BEFORE = 362;
 const IMAGES = ["coder:v2.26.0", "coder:v2.30.0", "coder:v2.36.1", "coder:v2.36.2"] as const;
-/** Of the version of the first of them, whatever it is called. */
+/** Images of the oldest version, under different names. */
 const OLD_IMAGES = [IMAGES[0], "coder:stable", "mirror/coder@sha256:aa"] as const;
 const OLD_VERSION = "v2.26.0";
 
-/** Anything that may come together, sensible or not. */
+/** Arbitrary combinations of facts, including contradictory ones. */
 function anyFacts(dice: Dice): UpgradeFacts {
   const one = <T>(...choices: readonly T[]): T => choices[Math.floor(dice.next() * choices.length)] as T;
   const ago = () => timestamp(NOW - Math.floor(dice.next() * 1_200_000));
@@ -91,11 +91,11 @@ test("whatever comes together, the new version starts only after the last old po
     if (plan.do !== "record" || !plan.record || facts.settings.strategy === "Rolling") continue;
     const to = plan.record.stage;
     const { names, isScaledToZero } = facts.pods;
-    // Pods of the new version come only where none of another is left.
+    // Pods of the new version start only after all other pods are gone.
     if (to === "Migrating" && from === "ScalingDown")
       expect([names.length, isScaledToZero]).toEqual([0, true]);
     if (NEW_PODS.has(to)) expect([...NEW_PODS, "ScalingDown", "RollingBack", "Stuck"]).toContain(from);
-    // The old version comes back only where its schema is still there, and nobody changes it.
+    // The old version returns only if its schema is unchanged and no migration is running.
     if (to === "RolledBack" && from !== to) {
       const schema = facts.record?.schemaBefore ? { version: BEFORE, isDirty: false } : "missing";
       const unchanged = { ok: true, value: { schema } };
@@ -105,15 +105,16 @@ test("whatever comes together, the new version starts only after the last old po
         expect([names.length, isScaledToZero]).toEqual([0, true]);
       }
     }
-    // People hear of an upgrade before the stages that lead to the end of the old pods.
+    // An upgrade is announced before the stages that stop the old pods.
     if (from === "Draining" && facts.wanted === facts.record?.to && to !== from)
       expect(facts.isAnnounced).toBe(true);
     // A failed backup stops the upgrade before anything has changed.
     if (to === "BackupFailed") expect(from).toBe("BackingUp");
-    // What the schema was before is never learned again from one that an attempt may have changed.
+    // The previous schema version is never read again after an attempt may have changed it.
     if (facts.record?.migratingSince && to !== "Preflight" && to !== "Draining")
       expect(plan.record.schemaBefore, `${from} → ${to}`).toBe(facts.record.schemaBefore);
-    // Where the schema may have changed, only a version that is later than the old and not before the new may follow.
+    // If the schema may have changed, only a version that is later than the old and not earlier than the new
+    // may follow.
     if (facts.record && plan.record.to !== facts.record.to && to === "ScalingDown") {
       const { to: next } = plan.record;
       expect(next, `${from}: ${facts.record.to} → ${next}`).not.toBe(IMAGES[0]);

@@ -546,7 +546,7 @@ describe("the old image in the spec is refused once the schema has changed, from
   });
 });
 
-/** Where a run comes to rest while nothing but the record changes; "nowhere" where it would go round in circles. */
+/** The stage in which a reconcile ends if only the record changes, or "nowhere" for an endless loop. */
 function endOf(start: UpgradeFacts): string {
   let current = start;
   for (let acts = 0; acts < 12; acts++) {

@@ -11,19 +11,20 @@ import { asSpecified, type Rest, type UpgradePlan } from "./transitions.ts";
  *
  *     Preflight ─► Draining ─► BackingUp ─► ScalingDown ─► Migrating ─► Verifying ─► ScalingOut ─► Followers ─► Completed
  *                                  │             │           │ │  ▲  ▲      │            │
- *                                  ▼             │ other     │ │  │  └──────┴────────────┘ no pod is ready any more
+ *                                  ▼             │ other     │ │  │  └──────┴────────────┘ no pod is ready anymore
  *                            BackupFailed        ▼ image     │ │  │
  *                                            RollingBack ◄───┘ │  │ a pod is ready
  *                                                │    schema   ▼  │
  *                                                ▼  unchanged  Stuck
  *                                            RolledBack
  *
- * Another image in the spec leads from Stuck, and from Verifying and ScalingOut while they wait, to RollingBack on an
- * unchanged schema, otherwise to ScalingDown for the new image; on a changed schema only to a version not older than the one that changed it.
- * Each stage is recorded before anything is done in it, and decides by what is, so any process can go on anywhere.
+ * A different image in the spec leads from Stuck, and from Verifying and ScalingOut while they wait, to RollingBack if the
+ * schema is unchanged, otherwise to ScalingDown for the new image; if the schema has changed, only to a version that is
+ * not older than the one that changed it. Each stage is recorded before its first action, and decides by the observed
+ * state, so any process can continue anywhere.
  */
 
-/** The next thing to do about the version of a control plane. */
+/** The next action for the version of a control plane. */
 export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   const { record, settings } = facts;
   if (settings.strategy === "Rolling")
@@ -34,7 +35,7 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
   return plan.do === "rest" ? withRefusal(plan, facts, record) : plan;
 }
 
-/** An image in the spec that cannot follow the new version is reported while that version is kept. */
+/** Reports an image in the spec that cannot follow the new version, which is kept. */
 function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Rest {
   const { shape } = rest;
   const keepsNew = shape.template !== "previous" && shape.image === record.to && shape.replicas > 0;

@@ -4,32 +4,32 @@ import { hostsOf, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
 import { strangersAmong } from "./messages.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
 
-/** Why an upgrade must not begin: reason and message of a condition. */
+/** Why an upgrade must not start: reason and message of a condition. */
 export interface Obstacle {
   readonly reason: string;
   readonly message: string;
 }
 
-/** coderd opens so many connections at least while it starts. */
+/** Number of connections that coderd opens at startup. */
 const MIN_CONNECTIONS = 5;
 
 type Checked = Pick<UpgradeFacts, "version" | "database" | "neighbors" | "backup" | "settings" | "pods"> & {
   readonly from: string;
   readonly to: string;
-  /** The version that the new image has printed; absent while it has not. */
+  /** Version that the new image printed. Absent before the image check. */
   readonly imageVersion?: string | undefined;
 };
 
 type Check = (facts: Checked) => Obstacle | undefined;
 
-/** What speaks against an upgrade, in the order of the checks; nothing when it may begin. */
+/** Returns the obstacles of an upgrade, in the order of the checks. */
 export function obstacles(facts: Checked): Obstacle[] {
   return checks.flatMap((check) => check(facts) ?? []);
 }
 
 const downgrade: Check = ({ from, to, version, imageVersion }) => {
   const target = imageVersion ?? versionOfImage(to);
-  // What coderd reported last may be of an image before this one.
+  // coderd may have reported its version for an earlier image.
   const current = knownVersion(from, version);
   if ((compareVersions(target, current) ?? 0) >= 0) return undefined;
   const message = `Version ${target} is older than the running version ${current}, and coderd does not support downgrades of the database schema; set spec.image to ${current} or later. To downgrade anyway, restore a backup of the database and set spec.upgrade.strategy to Rolling.`;
@@ -41,7 +41,7 @@ const database: Check = (facts) => {
   return failure && { reason: accessReason(failure), message: failure.message };
 };
 
-/** A check of what a database that answers says: the message where there is an obstacle. */
+/** A check of the database inspection. Returns the message of the obstacle, if any. */
 function ofSight(
   reason: string,
   check: (sight: DatabaseInspection, facts: Checked) => string | false | undefined,
@@ -94,7 +94,7 @@ const shared: Check = ({ neighbors }) => {
 
 const strangers = ofSight("DatabaseShared", ({ replicas }, { pods }) => {
   const hosts = hostsOf(pods);
-  // Where ready pods have other host names than their own, only the number tells.
+  // If ready pods have custom host names, only the number of replicas can be compared.
   const areNamed = pods.ready === 0 || replicas.some((name) => hosts.includes(name));
   const isMore = replicas.length > pods.ready;
   return areNamed || isMore ? strangersAmong(replicas, hosts) : undefined;

@@ -6,8 +6,8 @@ export type PodTemplate = NonNullable<Deployment["spec"]>["template"];
 const HASH_DIGITS = 10;
 
 /**
- * Keeps the pod template as it is, complete with what others than the operator have put there. Whoever may read it may
- * read Deployments too, in the roles that Kubernetes comes with.
+ * Stores the complete pod template, including changes by others. The default roles of Kubernetes allow
+ * reading it to the same users as Deployments.
  */
 export function previousTemplate(
   parent: Parent & { readonly childName: string },
@@ -28,7 +28,7 @@ export function templateOf({ data }: ControllerRevision): PodTemplate | undefine
   return (data as { readonly spec?: { readonly template?: PodTemplate } } | undefined)?.spec?.template;
 }
 
-/** The API server writes some absent fields as null, which an apply would take for a wish. */
+/** The API server sets some absent fields to null, which an apply would interpret as values. */
 function withoutNulls<T>(value: T): T {
   return JSON.parse(JSON.stringify(value ?? {}, (_key, each: unknown) => each ?? undefined)) as T;
 }

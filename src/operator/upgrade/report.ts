@@ -10,7 +10,10 @@ import { compareVersions, versionOfImage } from "./versions.ts";
 const UNCONFIRMED =
   "The version is not confirmed because the operator cannot reach coderd, but the pods are ready and use the new image.";
 
-/** Condition `Upgrading`: the stage is the reason. Without an upgrade there is only what an earlier one has left to do. */
+/**
+ * Condition `Upgrading`, with the stage as the reason. Without an upgrade, it only reports remaining
+ * announcements.
+ */
 export function upgradeCondition(rest: Rest, record: UpgradeStatus | undefined): ConditionState | undefined {
   const { message = "" } = rest;
   if (!record) return message ? { status: "False", reason: "AnnouncementRemains", message } : undefined;
@@ -31,7 +34,7 @@ function messageOf(record: UpgradeStatus, more: string | undefined): string {
   return `${route(record)}: ${said.join(" ")}`;
 }
 
-/** Where coderd's version is not that of its tag, only the pods show that the image is the new one. */
+/** Explains a version of coderd that differs from the tag of its image. */
 function noteOnVersion(record: UpgradeStatus): string {
   const { stage, to, toVersion } = record;
   if (!stages[stage].isConfirmed) return "";
@@ -68,7 +71,7 @@ function duration(from: string, to: string): string {
 
 type Own = Pick<OwnObject<CoderControlPlane, ControlPlaneStatus>, "emit">;
 
-/** An event for every stage; what a condition reports as a failure has its own. */
+/** Emits an event for each stage. Failures have events of their conditions. */
 export function announceStage(
   next: UpgradeStatus | undefined,
   { record }: Pick<UpgradeFacts, "record">,
@@ -84,7 +87,7 @@ export function announceStage(
   own.emit("Normal", `Upgrade${next.stage}`, message);
 }
 
-/** What the conditions of the pods say meanwhile: the spec is not what runs, and why. */
+/** Pod conditions during an upgrade: the spec is not applied, and why. */
 export function podsDuringUpgrade(
   condition: ConditionState | undefined,
   record: UpgradeStatus | undefined,

@@ -23,24 +23,24 @@ import { isWayBack, otherWay, retargeted, unconfirmed } from "./other-image.ts";
 import { allNew, calm, enter, migrator, oneNew, type StagePlan, stopped } from "./transitions.ts";
 import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
 
-/* The stages from the end of the last old pod on, and the way back. */
+/* The stages after the last old pod has stopped, and the rollback. */
 
-/** A new pod may fail for so long before the upgrade is given up: three attempts of a kubelet. */
+/** A new pod may fail for this time before the upgrade is given up: three attempts of a kubelet. */
 const MAX_FAILING_MS = 60_000;
 
-/** A cluster may take so long to add a node, and a registry to answer again. */
+/** Time for a cluster to add a node, or for a registry to recover. */
 const MAX_WAITING_MS = 10 * 60_000;
 
 /**
- * Where coderd does not report the version of its tag for so long, its pods count: the network may keep the operator from
- * it, and a tag may have a numbering of its own.
+ * If coderd does not report the version of its tag for this time, its ready pods suffice: the network may
+ * block the operator, and tags may use a different numbering.
  */
 const MAX_UNANSWERED_MS = 3 * 60_000;
 
-/** A follower whose pods are not replaced by then does not keep the others waiting. */
+/** Maximum time to wait for the pods of a follower before the next one is updated. */
 const MAX_FOLLOWER_MS = 15 * 60_000;
 
-/** How soon a new pod that does not start is looked at again. */
+/** Delay before a failing new pod is checked again. */
 const STUCK_RETRY_MS = 30_000;
 
 export const scalingDown: StagePlan = (facts, record) => {
@@ -52,20 +52,26 @@ export const scalingDown: StagePlan = (facts, record) => {
     return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   if (whyAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
-  // Without pods of ours, a replica that lives is somebody else's, and would meet the new schema.
+  // Without pods of this control plane, a live replica belongs to another one and would run on the new
+  // schema.
   const strangers = strangersAmong(sightOf(facts)?.replicas ?? [], record.hosts ?? []);
   if (strangers) return stopped(`${strangers}${mayGoBack(record)}`);
   return enter("Migrating", { ...record, ...schemaBefore(facts, record) });
 };
 
-/** A schema that an earlier pod of the upgrade may have changed must never pass for the one before it. */
+/**
+ * A schema that an earlier pod of the upgrade may have changed must not be recorded as the previous schema.
+ */
 function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeStatus, "schemaBefore"> {
   const { schema } = sightOf(facts) ?? {};
   const isKnown = record.schemaBefore !== undefined || record.migratingSince !== undefined;
   return isKnown || typeof schema !== "object" ? {} : { schemaBefore: schema.version };
 }
 
-/** What follows from a ready pod. Where no probe says that it serves, its answer does, or a database that nobody migrates. */
+/**
+ * The next action after a pod is ready. Without a probe, a response of coderd or the absence of a migration
+ * confirms that it is available.
+ */
 function ifServed(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StagePlan> | undefined {
   const { pods, now, reported } = facts;
   if (pods.ready === 0) return undefined;
@@ -84,12 +90,12 @@ export const migrating: StagePlan = (facts, record) => {
   if (served) return served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
   const standing = schemaStanding(facts, record);
-  // On a changed schema only the new version can serve, whatever the spec asks for by now.
+  // On a changed schema, only the new version can run, whatever the spec contains now.
   const isUnmigrated = standing === "unchanged" || (standing === "unknown" && !record.schemaChanged);
-  // A process that died may have started no pod yet: then the spec decides once more.
+  // A process may have stopped before it started a pod. In this case, the spec applies again.
   const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
   if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", record);
-  // Without its database no pod can start: the time that it has begins when the database answers.
+  // No pod can start without its database, so its deadline starts when the database responds.
   if (!pods.trouble || isMigratingNow(facts) || whyAway(facts)) {
     const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
     if (record.failingSince) return calm(record);
@@ -104,8 +110,8 @@ export const migrating: StagePlan = (facts, record) => {
 };
 
 /**
- * Whether the new pod runs and may be migrating the database: to replace it, as a change of the spec or of a certificate
- * would, begins the migration again.
+ * Whether the new pod is running and may be migrating the database. Replacing it, for example for a change of
+ * the spec or a certificate, would restart the migration.
  */
 function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
   const { pods, present = "", replicas } = facts;
@@ -113,22 +119,22 @@ function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
   return isMigratingNow(facts) || (!pods.trouble && !isHanging(facts));
 }
 
-/** A pod that has crashed before may migrate by now. */
+/** A pod that crashed earlier may be migrating now. */
 function isMigratingNow(facts: UpgradeFacts): boolean {
   return facts.pods.isRunning && isBusy(facts);
 }
 
 /**
- * Whether the new pod is late although nobody is known to migrate: it needs another spec. Where the database may not be
- * asked, only its lateness tells.
+ * Whether the new pod exceeded its deadline without a known migration and therefore needs a different spec.
+ * Without database access, only the deadline counts.
  */
 function isHanging(facts: UpgradeFacts): boolean {
   return facts.pods.isLate && !isBusy(facts) && !whyAway(facts);
 }
 
 /**
- * The new pod fails: what the database says decides whether there is a way back. The trouble comes last in a message, since
- * it ends with a command to copy.
+ * The new pod failed. The database determines whether a rollback is possible. The cause comes last in the
+ * message because it ends with a command to copy.
  */
 function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): ReturnType<StagePlan> {
   switch (schemaStanding(facts, record)) {
@@ -168,7 +174,7 @@ export const scalingOut: StagePlan = (facts, record) => {
 };
 
 export const following: StagePlan = (facts, record) => {
-  // Another image must not wait for followers; they get this one at once.
+  // A different image need not wait for followers; they get the current one at once.
   if (facts.wanted !== record.to) return enter("Completed", record);
   const turn = facts.followers.find(({ key }) => key === record.follower);
   const waitedMs = facts.now - Date.parse(record.followerSince ?? record.since);
@@ -179,7 +185,10 @@ export const following: StagePlan = (facts, record) => {
   return { do: "record", record: { ...record, follower: next.key, followerSince: timestamp(facts.now) } };
 };
 
-/** No pod of the new version must run when the schema is looked at for the last time. Where none ever did, nothing changed. */
+/**
+ * No pod of the new version may be running during the final check of the schema. If none was ever started,
+ * the schema is unchanged.
+ */
 export const rollingBack: StagePlan = (facts, record) => {
   const { pods } = facts;
   if (!record.migratingSince) return enter("RolledBack", record);
@@ -202,7 +211,7 @@ export const stuck: StagePlan = (facts, record) => {
   if (served) return served;
   const other = otherWay(facts, record);
   if (other) return other;
-  // The new version would migrate a database that somebody restores to go back.
+  // The new version would migrate a database that is being restored.
   const mayBeRestored = isWayBack(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
   const rest = mayBeRestored
     ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts))
@@ -210,14 +219,16 @@ export const stuck: StagePlan = (facts, record) => {
   return { ...rest, lookAgainMs: STUCK_RETRY_MS };
 };
 
-/** An answer of the version before although the tag promises another: a replica that should be gone, or a wrong build. */
+/**
+ * Whether coderd reports the previous version although the tag is different: an old replica or a wrong build.
+ */
 function isOldVersion(reported: string, { fromVersion, to }: UpgradeStatus): boolean {
   const promised = versionOfImage(to);
   const isOld = compareVersions(reported, fromVersion) === 0;
   return isOld && promised !== undefined && compareVersions(promised, fromVersion) !== 0;
 }
 
-/** Whether all pods are of the new template, and no node reports another version for one. */
+/** Whether all pods have the new template, and no node reports a different version. */
 function isOnNode({ areNewest, images }: PodFacts, { to }: UpgradeStatus): boolean {
   const isOther = (image: string) => (compareVersions(versionOfImage(image), versionOfImage(to)) ?? 0) !== 0;
   return areNewest && !images.some(isOther);

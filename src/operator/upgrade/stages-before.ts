@@ -6,11 +6,13 @@ import { obstacles } from "./preflight.ts";
 import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./transitions.ts";
 import { isAnotherVersion, isRunning } from "./versions.ts";
 
-/* The stages in which the old version serves as it did, and what begins an upgrade. */
+/* The start of an upgrade, and the stages in which the old version is still running. */
 
 const OBSTACLE_RETRY_MS = 30_000;
 
-/** `present` is the image that runs, or that would run with pods and a Deployment; `givenUp` is an upgrade that failed before. */
+/**
+ * `present` is the image that runs, or would run if there were pods. `givenUp` is an earlier failed upgrade.
+ */
 export function begin(
   facts: UpgradeFacts,
   present: string | undefined,
@@ -18,14 +20,14 @@ export function begin(
 ): UpgradePlan {
   const { wanted, settled, replicas, version } = facts;
   const isNews = present !== undefined && isAnotherVersion(present, wanted);
-  // Where the Deployment alone has another version, somebody has edited it, or admission has rewritten its image.
+  // If only the Deployment has a different version, its image was edited or rewritten by admission.
   const running = settled ?? present;
   if (!isNews || !running || isRunning(wanted, { image: running, version }))
     return givenUp ? { do: "record", record: undefined } : asSpecified(facts);
-  // Without pods there is no upgrade, and the first pods would meet the database without one.
+  // Without pods, there is no upgrade: the first pods use the image in the spec.
   if (replicas === 0) return givenUp ? held(facts) : asSpecified({ ...facts, wanted: present });
   const kept = givenUp?.previous;
-  // Where the old version has not served since, people still wait from then on.
+  // If the old version has not been available since, the outage continues.
   const downSince = givenUp?.servedAgain ? undefined : givenUp?.downSince;
   const next: UpgradeStatus = {
     stage: "Preflight",
@@ -40,7 +42,7 @@ export function begin(
   return { do: "record", record: next };
 }
 
-/** Before anything has changed: another image in the spec ends the upgrade at once. */
+/** Before anything has changed, a different image in the spec ends the upgrade immediately. */
 function beforeChange(plan: StagePlan): StagePlan {
   return (facts, record) => {
     if (facts.wanted !== record.to) return { do: "record", record: undefined };
@@ -50,7 +52,7 @@ function beforeChange(plan: StagePlan): StagePlan {
   };
 }
 
-/** The old version serves again after an attempt that failed: that outage is over. */
+/** The old version has been available since the failed attempt, so the outage is over. */
 function withoutOutage({ downSince: _, ...record }: UpgradeStatus): UpgradeStatus {
   return record;
 }
@@ -68,7 +70,7 @@ export const preflight = beforeChange((facts, record) => {
   return enter("Draining", { ...withHosts(record, hosts), ...schemaBefore });
 });
 
-/** Another image may be wrong without harm as long as the old version serves. */
+/** A wrong image does no harm while the old version is running. */
 function untilPulled(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
   const { image, now } = facts;
   switch (image.kind) {
@@ -116,7 +118,7 @@ export const backingUp = beforeChange((facts, record) => {
   return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
 });
 
-/** Another spec is another attempt. */
+/** A changed spec starts a new attempt. */
 export const backupFailed: StagePlan = (facts, record) => {
   const isSame = facts.wanted === record.to && facts.generation === record.generation;
   return isSame ? held(facts) : begin(facts, record.from, record);

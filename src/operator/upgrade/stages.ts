@@ -12,26 +12,29 @@ import {
 import { backingUp, backupFailed, completed, draining, preflight, rolledBack } from "./stages-before.ts";
 import type { Enter, StagePlan } from "./transitions.ts";
 
-/** All that distinguishes a stage. Every set, text and check of stages derives from the table. */
+/** The properties of a stage. All sets, texts and checks of stages derive from the table. */
 interface Stage {
-  /** The next thing to do in the stage. */
+  /** Decides the next action in the stage. */
   readonly plan: StagePlan;
-  /** The pods during the stage: those before the upgrade, none in the end, the first new one, or all as in the spec. */
+  /**
+   * Pods during the stage: those before the upgrade, terminating ones, the first new one, or all as
+   * specified.
+   */
   readonly pods: "old" | "ending" | "new" | "specified";
-  /** Set for a stage that only another spec leaves: what became of the upgrade. */
+  /** Set for a final stage, which only a change of the spec leaves: the result of the upgrade. */
   readonly end?: "complete" | "givenUp";
-  /** Whether the upgrade has failed here, or only a person can help. */
+  /** Whether the upgrade has failed or needs a user. */
   readonly hasFailed?: true;
-  /** Whether the new version has been confirmed. */
+  /** Whether the new version is confirmed. */
   readonly isConfirmed?: true;
-  /** Whether the message of the previous stage, why it ended, is kept. */
+  /** Whether the message of the previous stage is kept. */
   readonly keepsMessage?: true;
   readonly announcement: "announce" | "keep" | "putBack";
-  /** What entering the stage records besides its name and time. */
+  /** Additional fields to record when the stage starts. */
   readonly begin?: (record: UpgradeStatus, now: string) => Partial<UpgradeStatus>;
-  /** The image that the control plane has been brought to by entering the stage. */
+  /** The image that the control plane reaches with this stage. */
   readonly reached?: "to" | "from";
-  /** What the condition says. */
+  /** Text of the condition. */
   readonly text: string;
 }
 
@@ -133,7 +136,7 @@ export const stages: Readonly<Record<UpgradeStage, Stage>> = {
   },
 };
 
-/** The record of a stage that is entered; the failure and the message of the previous stage are dropped. */
+/** Creates the record of a new stage. Drops the failure and the message of the previous stage. */
 export function entered({ stage, record }: Enter, nowMs: number): UpgradeStatus {
   const { failingSince: _, message, ...kept } = record;
   const { begin, keepsMessage } = stages[stage];
@@ -142,24 +145,30 @@ export function entered({ stage, record }: Enter, nowMs: number): UpgradeStatus 
   return { ...kept, ...begin?.(record, now), ...why, stage, since: now };
 }
 
-/** Whether an upgrade has begun that is neither complete nor given up. `Stuck` is in progress: it may go on by itself. */
+/** Whether an upgrade is in progress. `Stuck` is in progress, because it may continue without a user. */
 export function isUpgrading(upgrade: UpgradeStatus | undefined): upgrade is UpgradeStatus {
   return upgrade !== undefined && stages[upgrade.stage].end === undefined;
 }
 
-/** Whether an upgrade was given up, so that the old version runs although the spec names another. */
+/**
+ * Whether an upgrade was given up, so that the old version is running although the spec contains a different
+ * one.
+ */
 export function isGivenUp({ stage }: UpgradeStatus): boolean {
   return stages[stage].end === "givenUp";
 }
 
-/** Whether pods of coderd, or of what follows it, are being replaced for an upgrade. Pools are not resized meanwhile. */
+/**
+ * Whether pods of coderd or of followers are being replaced for an upgrade. Pools are not scaled in the
+ * meantime.
+ */
 export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
   return isUpgrading(upgrade) && stages[upgrade.stage].pods !== "old";
 }
 
 /**
- * What the control plane is brought to by entering a stage, to be recorded with it: a later upgrade, or the way back from
- * one, starts from there. A version that was not confirmed is removed.
+ * The image and version that the control plane reaches with a stage, recorded together with it as the
+ * starting point of the next upgrade or rollback. Removes an unconfirmed version.
  */
 export function broughtTo(
   upgrade: UpgradeStatus | undefined,

@@ -13,32 +13,32 @@ import { isReplacingPods, isUpgrading } from "./stages.ts";
 import type { Shape } from "./transitions.ts";
 import { isAnotherVersion } from "./versions.ts";
 
-/** A shape with all that it takes. */
+/** A shape with everything needed to apply it. */
 type PossibleShape =
   | { readonly template: "spec"; readonly image: string; readonly replicas: number }
   | { readonly template: PodTemplate; readonly replicas: number };
 
-/** What the Deployment is to be in this run. */
+/** How to apply the Deployment in this reconcile. */
 export interface PodPlan {
   readonly shape: PossibleShape;
-  /** What the control plane is brought to, to be recorded once the Deployment has its shape. */
+  /** Changes of the status to record after the Deployment was applied. */
   readonly settles: Changes<Pick<ControlPlaneStatus, "image" | "version">>;
-  /** Whether the pod template must stay as it is, whatever has changed. */
+  /** Whether the pod template must not change. */
   readonly isFrozen: boolean;
-  /** Whether an upgrade replaces the pod template, so that a guard may be added to it. */
+  /** Whether an upgrade replaces the pod template, so that a guard can be added to it. */
   readonly isUpgrading: boolean;
-  /** Whether pods are being replaced for an upgrade: a Deployment that somebody has paused would start old ones again. */
+  /** Whether an upgrade is replacing pods. A paused Deployment would start old pods again. */
   readonly isReplacing: boolean;
-  /** What to say of the pods while they are not what the spec asks for. */
+  /** Condition of the pods while they differ from the spec. */
   readonly report: ReturnType<typeof podsDuringUpgrade>;
 }
 
-/** A newer spec starts a run by itself; what another process has recorded does not. */
+/** A new spec triggers a reconcile, but a record by another process does not. */
 const OVERTAKEN_MS = 5_000;
 
 /**
- * Takes an upgrade as far as it goes now, and decides what the Deployment is to be. Without a value nobody may change
- * the Deployment in this run.
+ * Advances an upgrade as far as possible, and decides how to apply the Deployment. Without a value, the
+ * Deployment must not change in this reconcile.
  */
 export async function ensureUpgrade(run: UpgradeRun): Promise<StepResult<ControlPlaneStatus, PodPlan>> {
   const { snapshot } = run;
@@ -78,14 +78,14 @@ interface Kept {
 }
 
 /**
- * The shape with the template that was kept. Where somebody has deleted that, pods end as well with the one that there is,
- * and the old version comes back with all else as in the spec.
+ * The shape with the stored template. If the template was deleted, terminating pods keep the present
+ * template, and the old version returns with the current spec.
  */
 function possible(
   shape: Shape,
   { record, previous, run: { snapshot } }: Kept,
 ): { readonly shape: PossibleShape; readonly note?: string } {
-  // What stays as it is, is written only when there is no Deployment any more: then as the spec says.
+  // Without a Deployment, there is no template to keep, so the spec applies.
   if (shape.template !== "previous") return { shape: { ...shape, template: "spec" } };
   const { replicas } = shape;
   if (previous) return { shape: { template: previous, replicas } };
@@ -97,8 +97,8 @@ function possible(
 }
 
 /**
- * What the control plane is brought to without an upgrade; what one brings it to is recorded with its stages. The version
- * of another image is not known before coderd reports it.
+ * The image and version without an upgrade; an upgrade records them with its stages. The version of a new
+ * image is unknown until coderd reports it.
  */
 function settled(
   shape: Shape,

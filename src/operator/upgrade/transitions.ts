@@ -4,57 +4,60 @@ import type { Obstacle } from "./preflight.ts";
 import { isSameBuild } from "./versions.ts";
 
 /**
- * What the Deployment is to be. `previous` is the complete pod template of before the upgrade, `present` the one that it has,
- * whatever the spec says by now.
+ * Target state of the Deployment. `previous` is the complete pod template before the upgrade; `present` is
+ * the current template, independent of the spec.
  */
 export type Shape =
   | { readonly template: "spec" | "present"; readonly image: string; readonly replicas: number }
   | { readonly template: "previous"; readonly replicas: number };
 
-/** Nothing is to be done now, but to bring the Deployment to its shape. */
+/** Nothing to do except to apply the Deployment. */
 export interface Rest {
   readonly do: "rest";
   readonly shape: Shape;
-  /** What there is to say beside the stage. */
+  /** Message in addition to the text of the stage. */
   readonly message?: string;
-  /** Why the upgrade can't begin. */
+  /** Why the upgrade cannot start. */
   readonly obstacles?: readonly Obstacle[];
   readonly lookAgainMs?: number;
 }
 
 export type UpgradePlan =
   | Rest
-  /** Find out more. */
+  /** Query more facts. */
   | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
-  /** Keep the pod template as it is now. */
+  /** Store the current pod template. */
   | { readonly do: "remember" }
-  /** Tell people at coderd. */
+  /** Announce the upgrade in coderd. */
   | { readonly do: "announce" }
   | { readonly do: "backUp" }
   /** Start a pod that pulls the new image. */
   | { readonly do: "checkImage" }
-  /** Record a stage, or change what is recorded of it. Without a record the upgrade ends without a trace. */
+  /** Record a stage, or change its record. Without a record, the upgrade ends and is forgotten. */
   | { readonly do: "record"; readonly record: UpgradeStatus | undefined };
 
-/** The upgrade enters a stage with this record. */
+/** Starts a stage with this record. */
 export interface Enter {
   readonly do: "enter";
   readonly stage: UpgradeStage;
   readonly record: UpgradeStatus;
 }
 
-/** What to do in a stage that is recorded. */
+/** Decides the next action in a recorded stage. */
 export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan | Enter;
 
-/** How soon is looked again at what no watch reports. */
+/** Polling interval for changes that no watch reports. */
 export const LOOK_AGAIN_MS = 5_000;
 
-/** Nothing is upgraded: the spec holds. */
+/** No upgrade: the spec applies. */
 export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
   return { do: "rest", shape: { template: "spec", image: wanted, replicas } };
 }
 
-/** Whether a shape may start pods of another version than those that run, or the first ones after there were none. */
+/**
+ * Whether a shape may start pods of a different version than the running one, or the first pods after there
+ * were none.
+ */
 export function mayStartOther(
   shape: Shape,
   { present, presentReplicas, settled, record }: UpgradeFacts,
@@ -69,35 +72,35 @@ export function enter(stage: UpgradeStage, record: UpgradeStatus): Enter {
   return { do: "enter", stage, record };
 }
 
-/** The new pod does not fail any more. */
+/** Clears the failure of the new pod. */
 export function calm({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
   return { do: "record", record };
 }
 
-/** The old version goes on serving. */
+/** Keeps the old version running. */
 export function held({ replicas }: UpgradeFacts, more: Omit<Rest, "do" | "shape"> = {}): Rest {
   return { do: "rest", shape: { template: "previous", replicas }, ...more };
 }
 
-/** No pod at all. */
+/** Stops all pods. */
 export function stopped(message: string): Rest {
   return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
 }
 
-/** All pods of the new version. */
+/** Runs all pods with the new version. */
 export function allNew({ replicas }: UpgradeFacts, { to }: UpgradeStatus, message: string | undefined): Rest {
   const shape = { template: "spec", image: to, replicas } as const;
   return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs: LOOK_AGAIN_MS };
 }
 
-/** The pod of the new version that migrates the database, exactly as it was started. */
+/** Keeps the pod of the new version that migrates the database unchanged. */
 export function migrator(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
   const rest = oneNew(facts, record, message);
   const { replicas } = rest.shape;
   return { ...rest, shape: { template: "present", image: record.to, replicas } };
 }
 
-/** One pod of the new version, unless the spec wants none. */
+/** Runs one pod of the new version, unless the spec requests none. */
 export function oneNew(facts: UpgradeFacts, record: UpgradeStatus, message: string | undefined): Rest {
   return allNew({ ...facts, replicas: Math.min(1, facts.replicas) }, record, message);
 }

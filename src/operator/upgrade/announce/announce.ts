@@ -5,15 +5,15 @@ import { type NoticeOutcome, settleNotice } from "./effect.ts";
 import { bannerNotice, prebuildsNotice } from "./notice.ts";
 import type { Phase } from "./plan.ts";
 
-/** What is to be said of the announcement of an upgrade, and when to look at it again. */
+/** Status of the announcement of an upgrade, and when to check it again. */
 export interface Announced {
   readonly note: string;
   readonly requeueAfterMs: number;
 }
 
 /**
- * Announces an upgrade as its stage asks for, and puts back what is announced for one that is over. Nothing that coderd
- * answers keeps an upgrade from going on. Resolves with `undefined` where the run must not go on.
+ * Announces an upgrade as its stage requires, and removes the announcement afterwards. Failures of coderd
+ * never block an upgrade. Resolves with `undefined` if the reconcile must stop.
  */
 export async function announce(
   run: UpgradeRun,

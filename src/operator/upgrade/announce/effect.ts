@@ -10,18 +10,18 @@ import { NOT_ENTITLED, type NoticeFacts, type NoticePlan, type NoticeStatus, pla
 type NoticeState = NoticeFacts & { readonly isFresh: boolean };
 type Step = Promise<Progress<NoticeState, CoderFailure>>;
 
-/** A notice, and what it takes to bring it to coderd. */
+/** A notice and what is needed to send it to coderd. */
 export interface NoticeRun extends UpgradeRun {
   readonly notice: Notice;
 }
 
-/** What is to be said of a notice, and when to look at it again. */
+/** Status of a notice, and when to check it again. */
 export interface NoticeOutcome {
   readonly note?: string | undefined;
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** How soon coderd is asked again where no watch reports that it may be. */
+/** Delay before coderd is asked again if no watch reports a change. */
 const RETRY_MS = 30_000;
 
 const needs: Readonly<Record<NoticePlan["do"], Needs>> = {
@@ -32,7 +32,7 @@ const needs: Readonly<Record<NoticePlan["do"], Needs>> = {
   putBack: { otherSide: true },
 };
 
-/** Takes one notice as far as it goes now. Resolves with `undefined` where the run must not go on. */
+/** Advances one notice as far as possible. Resolves with `undefined` if the reconcile must stop. */
 export async function settleNotice(run: NoticeRun, facts: NoticeFacts): Promise<NoticeOutcome | undefined> {
   const { notice, snapshot, environment } = run;
   const backoff = environment.memory.notices[notice.name];
@@ -82,7 +82,7 @@ async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
   return { next: { ...state, seen: "absent" } };
 }
 
-/** A record that another process has changed meanwhile is left alone: that process knows more. */
+/** Does not change a record that another process has changed, because that process has newer information. */
 async function record(next: NoticeStatus | undefined, state: NoticeState, run: NoticeRun): Step {
   const { notice, environment } = run;
   let isOurs = true;

@@ -6,29 +6,29 @@ import { type Result, succeeded } from "../../../coder/result.ts";
 
 type Answer<T> = Promise<Result<T, CoderFailure>>;
 
-/** One way to announce an upgrade, as coderd has it. */
+/** A notice of an upgrade in coderd. */
 export interface Notice {
   readonly name: keyof AnnouncementStatus;
-  /** What a license must include, by coderd's name for it. */
+  /** Feature that the license must include, by its name in coderd. */
   readonly feature: string;
-  /** Whether coderd has it now, whoever made it so. */
+  /** Whether the notice exists in coderd, regardless of who created it. */
   readonly isThere: (client: CoderClient) => Answer<boolean>;
   readonly announce: (client: CoderClient) => Answer<void>;
   readonly putBack: (client: CoderClient) => Answer<void>;
   readonly texts: {
     readonly announced: string;
     readonly ended: string;
-    /** Followed by why. */
+    /** Followed by the reason. */
     readonly notAnnounced: string;
     readonly notEnded: string;
     readonly thereBefore: string;
   };
 }
 
-/** The color that Coder's own form suggests. */
+/** The default color of Coder's form. */
 const BANNER_COLOR = "#ABB8C3";
 
-/** A banner is told by its message, so that what people change of its looks does not keep it there. */
+/** A banner is identified by its message, so that it can be removed after users change its appearance. */
 export function bannerNotice(message: string): Notice {
   return {
     name: "banner",
@@ -53,7 +53,10 @@ export function bannerNotice(message: string): Notice {
   };
 }
 
-/** coderd takes all banners or none, so they are read at the last moment: what people change is kept. */
+/**
+ * coderd replaces all banners at once, so they are read immediately before the change to keep changes by
+ * users.
+ */
 async function changeBanners(
   client: CoderClient,
   change: (banners: readonly Banner[]) => readonly Banner[],

@@ -2,24 +2,24 @@ import type { AnnouncementStatus } from "../../../api/v1alpha1/upgrade.ts";
 
 export type NoticeStatus = NonNullable<AnnouncementStatus["banner"]>;
 
-/** `keep`: coderd is, or is about to be, out of service, so what is there stays as it is. */
+/** `keep`: coderd is, or will soon be, unavailable, so the notice is not changed. */
 export type Phase = "announce" | "keep" | "putBack";
 
-/** All that the decision about one notice rests on. */
+/** Facts for the decision about one notice. */
 export interface NoticeFacts {
   readonly phase: Phase;
   readonly record: NoticeStatus | undefined;
-  /** The message of the banner, where the notice is one. */
+  /** The message of the banner, if the notice is a banner. */
   readonly text?: string | undefined;
-  /** Why coderd can't be asked now. */
+  /** Why coderd is not available now. */
   readonly obstacle?: string | undefined;
-  /** Absent while coderd was not asked in this run. */
+  /** Absent if coderd was not asked in this reconcile. */
   readonly seen?: "there" | "absent" | "notEntitled" | undefined;
 }
 
 export type NoticePlan =
   | { readonly do: "rest" }
-  /** Ask coderd whether the notice is there, and whether the license includes it. */
+  /** Ask coderd whether the notice exists, and whether the license includes it. */
   | { readonly do: "look" }
   | { readonly do: "record"; readonly record: NoticeStatus | undefined }
   | { readonly do: "announce" | "putBack" };
@@ -30,11 +30,12 @@ const rest: NoticePlan = { do: "rest" };
  *     (none) ─► Announcing ─► Announced ─► (none)
  *        └────► Skipped ─────────────────────┘
  *
- * Announcing is recorded before coderd is asked to do anything, and only while the notice is absent. So a notice that is
- * there later is the operator's own, whichever answer was lost, and what was there before is never put back.
+ * Announcing is recorded before the request to coderd, and only if the notice does not exist. Therefore, a notice
+ * that exists later was created by the operator, even if the response was lost, and an earlier notice is never
+ * removed.
  */
 
-/** The next thing to do about one notice. */
+/** The next action for one notice. */
 export function planNotice(facts: NoticeFacts): NoticePlan {
   if (facts.phase === "keep") return rest;
   return facts.phase === "announce" ? toAnnounce(facts) : toPutBack(facts);
@@ -56,7 +57,7 @@ function toPutBack({ record, obstacle, seen }: NoticeFacts): NoticePlan {
   if (record.state === "Skipped") return enter(undefined);
   if (obstacle) return rest;
   if (!seen) return { do: "look" };
-  // Without the feature coderd hides what is stored.
+  // Without the feature, coderd hides stored settings.
   if (seen === "notEntitled") return rest;
   return seen === "there" ? { do: "putBack" } : enter(undefined);
 }
