@@ -30,20 +30,48 @@ export function markdown(results: readonly WorkloadResult[]): string {
 function section({ workload, title, measuredAt, machine, figures }: WorkloadResult): string[] {
   const { processor, cores, memoryGB, system, node, kubernetes } = machine;
   const where = `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
-  const rows = figures.map(
-    (figure) => `| ${figure.what} | ${amount(figure)} | ${bound(figure)} | ${verdict(figure)} |`,
-  );
   const date = measuredAt.slice(0, "2026-01-01".length);
+  const cases = [...new Set(figures.flatMap(({ what }) => splitCase(what)?.of ?? []))];
+  const isCompared = cases.length > 1;
   return [
     `### ${title}`,
     "",
     `\`${workload}\`, ${date}, on ${where}.`,
     "",
-    "| Measured | Figure | Goal | |",
-    "|---|---:|---:|---|",
-    ...rows,
+    ...(isCompared ? comparison(cases, figures) : []),
+    ...plainTable(isCompared ? figures.filter(({ what }) => !splitCase(what)) : figures),
+  ];
+}
+
+/** A column for each case, such as "50 + 50, coderd 0 ms". */
+function comparison(cases: readonly string[], figures: readonly Figure[]): string[] {
+  const measured = [...new Set(figures.flatMap(({ what }) => splitCase(what)?.what ?? []))];
+  const rows = measured.map((name) => {
+    const cells = cases.map((each) => figures.find(({ what }) => what === `${each}: ${name}`));
+    return `| ${[name, ...cells.map((figure) => (figure ? judged(figure) : ""))].join(" | ")} |`;
+  });
+  return [`| Measured | ${cases.join(" | ")} |`, `|---|${cases.map(() => "---:|").join("")}`, ...rows, ""];
+}
+
+function plainTable(figures: readonly Figure[]): string[] {
+  if (figures.length === 0) return [];
+  return [
+    "| Measured | Figure |",
+    "|---|---:|",
+    ...figures.map((figure) => `| ${figure.what} | ${judged(figure)} |`),
     "",
   ];
+}
+
+/** With its goal in parentheses, and in bold if it misses the goal. */
+function judged(figure: Figure): string {
+  const text = figure.limit === undefined ? amount(figure) : `${amount(figure)} (${bound(figure)})`;
+  return verdict(figure) === "MISSED" ? `**${text}**` : text;
+}
+
+function splitCase(what: string): { readonly of: string; readonly what: string } | undefined {
+  const [of = "", rest] = what.split(/: (.*)/s);
+  return rest === undefined ? undefined : { of, what: rest };
 }
 
 function amount({ value, unit }: Figure): string {

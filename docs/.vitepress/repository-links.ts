@@ -4,7 +4,7 @@ import type { Repository } from "./repository.ts";
 
 /**
  * Pages link to files of the repository, which the site does not have. There such a link leads to the repository
- * on the web; when nobody knows where that is, it is shown as its text, with the path as a tooltip.
+ * on the web; if its address is unknown, it is shown as its text, with the path as a tooltip.
  */
 export function repositoryLinks(markdown: MarkdownRenderer, repository: Repository | undefined): void {
   markdown.core.ruler.push("repository-links", ({ tokens, env }) => {

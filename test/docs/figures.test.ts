@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { markdown } from "../../bench/report.ts";
 import { controlPlaneConditions } from "../../src/operator/conditions.ts";
 import { lacking } from "../../src/plugin/commands/check/pods.ts";
 import { pages, repository } from "./pages.ts";
@@ -96,6 +97,39 @@ test("the five-minute start shows the conditions of a control plane", () => {
   const known: string[] = Object.values(controlPlaneConditions).map(({ type }) => type);
   expect(shown.filter((type) => !known.includes(type ?? ""))).toEqual([]);
 });
+
+test("the figures of the performance page are those that `make bench` took last", () => {
+  expect(textOf("docs/performance.md")).toContain(
+    markdown(JSON.parse(source("bench/results.json")).results).trim(),
+  );
+});
+
+test("the page about upgrades has the downtimes that the performance page measured on a real node", () => {
+  const runs = [...textOf("docs/performance.md").matchAll(/^\| \d(?:, [^|]*)? \| ([\d.]+) s \|(.+)$/gm)];
+  const downtimes = runs.map(([, seconds]) => Number(seconds));
+  const upgrade = textOf("docs/how-to/upgrade-coder.md");
+  const [, shortest, longest] = /took ([\d.]+) to ([\d.]+) s/.exec(upgrade) ?? [];
+  expect([Number(shortest), Number(longest)]).toEqual([Math.min(...downtimes), Math.max(...downtimes)]);
+  const [, shown = "", parts = ""] = runs.find(([, , rest = ""]) => !rest.includes("not measured")) ?? [];
+  expect(upgrade).toContain(`took ${shown} s without service`);
+  const shownParts = [...upgrade.matchAll(/^\| .* \| ([\d.]+ s) \|$/gm)].map(([, seconds]) => seconds);
+  expect(shownParts).toEqual(parts.match(/[\d.]+ s/g));
+});
+
+test("the page on sizing has the resources of the chart", () => {
+  const { requests, limits } = parse(source("charts/coder-k8s/values.yaml")).resources;
+  expect(textOf("docs/sizing.md").replaceAll(/\s+/g, " ")).toContain(
+    `The chart requests ${requests.cpu} CPU and ${requests.memory}, with a limit of ${limits.memory}.`,
+  );
+});
+
+test.each(["--reset-then-reuse-values", "--take-ownership"])(
+  "the version of Helm 3 that has %s is on one page",
+  (flag) => {
+    const telling = pages.filter(({ text }) => new RegExp(`\`${flag}\`[^.|]* 3\\.\\d+`).test(text));
+    expect(telling.map(({ path }) => path)).toEqual(["docs/versions.md"]);
+  },
+);
 
 test("no page asks for an object by hand for which there is a field", () => {
   const asking = pages.filter(({ text }) => /^kind: PodDisruptionBudget$/m.test(text));

@@ -25,14 +25,14 @@ export function metricsPage(): string {
   const all = metrics();
   return [
     "# Metrics",
-    "What the operator serves at `/metrics`, port 8080. The [dashboard and the alerts](../monitoring.md) of the chart are made of these.",
+    "Metrics that the operator serves at `/metrics` on port 8080. The chart's [dashboard and alerts](../monitoring.md) use them.",
     "## Objects",
-    "One time series or more for each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy, exported by the leader alone: sums over replicas count each object once. A deleted object is gone from the next scrape.",
+    "Time series of each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy. Only the leader exports them, so sums over replicas count each object once. The next scrape omits deleted objects.",
     metricTable(all.filter(ofObject)),
     "## The operator",
     metricTable(all.filter((metric) => isOurs(metric) && !ofObject(metric))),
     "## Well-known names",
-    "Named as in other programs, so that existing dashboards show them: work queues as in client-go, the process and Node as in the usual client libraries.",
+    "These have the names of client-go's work queues and of common client libraries, so that existing dashboards show them.",
     metricTable(all.filter((metric) => !isOurs(metric))),
   ].join("\n\n");
 }

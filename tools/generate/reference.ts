@@ -3,20 +3,20 @@ import { plainSchema } from "./crd.ts";
 import type { ResourcePermission } from "./rbac.ts";
 import type { Schema } from "./structural.ts";
 
-/** The reference page of a kind: one row for each field of ours; Kubernetes' own types are only named. */
+/** The reference page of a kind, with a row for each field. Kubernetes types are only named. */
 export function referencePage(resource: ResourceDefinition): string {
   const { kind, shortName, description, columns } = resource;
   const singular = kind.kind.toLowerCase();
   return [
     `# ${kind.kind}`,
     description,
-    `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are those of Kubernetes; \`kubectl explain ${singular}.spec\` describes them down to the last field.`,
-    "Where no limit is named, a text has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. An object that was stored with more keeps working until that field is changed.",
+    `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are Kubernetes types; \`kubectl explain ${singular}.spec\` describes all their fields.`,
+    "Unless stated otherwise, a string has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. Stored objects that exceed a limit keep working until that field is changed.",
     "## Spec",
     fieldTable(plainSchema(resource.spec), "spec"),
     "## Status",
     fieldTable(plainSchema(resource.status), "status"),
-    ...(resource.rules.length > 0 ? ["## Rules for the whole object", ruleList(resource.rules)] : []),
+    ...(resource.rules.length > 0 ? ["## Validation rules", ruleList(resource.rules)] : []),
     "## Columns of `kubectl get`",
     table(
       ["Column", "Field", "Meaning"],
@@ -32,7 +32,7 @@ export function referencePage(resource: ResourceDefinition): string {
 export function permissionsPage(permissions: readonly ResourcePermission[]): string {
   return [
     "# Permissions of the operator",
-    "What the ClusterRole in `config/rbac/clusterrole.yaml` allows, and why.",
+    "The rights of the ClusterRole in `config/rbac/clusterrole.yaml`, with reasons.",
     table(
       ["API group", "Resource", "Verbs", "Because the operator"],
       permissions.map(({ group, resource, verbs, reasons }) => [
