@@ -64,6 +64,29 @@ describe("masking", () => {
   });
 });
 
+it("masks a secret wherever it stands in a text", () => {
+  const secrets = [
+    "abcdefghij-ABCDEFGHIJKLMNOPQRSTUV",
+    "eyJhbGciOi.eyJqdGki.c2ln",
+    "BEARER hunter2",
+    "Pwd=hunter2",
+    "passwd='hunter2'",
+    "postgres://u:p@db",
+  ];
+  for (const secret of secrets) {
+    for (const [before, after] of [
+      ["", ""],
+      ["(", ")"],
+      ["a ", " b"],
+      ["é", "é"],
+    ] as const) {
+      const masked = mask(`${before}${secret}${after}`);
+      expect(masked).toContain("***");
+      expect(masked).not.toMatch(/hunter2|:p@|c2ln|ABCDEF/);
+    }
+  }
+});
+
 it.each([
   ["host=db user=coder password=hunter2 dbname=coder", "host=db user=coder password=*** dbname=coder"],
   ["password='of two words' sslmode=disable", "password=*** sslmode=disable"],

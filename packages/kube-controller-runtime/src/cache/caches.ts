@@ -97,10 +97,17 @@ export class Caches {
   }
 }
 
+/** Names that were put together before: every read of a cache begins with one. */
+const cacheNames = new WeakMap<Kind, string>();
+
 /** What distinguishes the caches of one kind. */
 export function cacheName(kind: Kind): string {
+  const known = cacheNames.get(kind);
+  if (known !== undefined) return known;
   const selectors = Object.values(kind.selection ?? {}).filter(Boolean);
-  return [resourceName(kind), ...selectors].join(" with ");
+  const name = [resourceName(kind), ...selectors].join(" with ");
+  cacheNames.set(kind, name);
+  return name;
 }
 
 function deletion({ metadata }: Stored<KubeObject>): Sent {

@@ -72,6 +72,8 @@ interface Child<T extends KubeObject> {
 export class Children {
   readonly #client: Client;
   readonly #options: ChildrenOptions;
+  /** Children as the caches have them of which nobody has changed a field since they were applied last. */
+  readonly #unchanged = new WeakSet<Stored<KubeObject>>();
 
   constructor(options: ChildrenOptions) {
     this.#client = options.client;
@@ -166,11 +168,11 @@ export class Children {
     desired: T,
     owner: Owner,
   ): Promise<Stored<T> | undefined> {
-    const { caches, marks, fieldManager, dryRun } = this.#options;
+    const { caches, marks, dryRun } = this.#options;
     const present = caches.of(kind).get(keyOfObject(desired));
     if (!present || !this.owns(present, owner)) return undefined;
     const child = marked(desired, owner, marks);
-    if (wasAppliedLast(present, child, marks) && ownsAll(present, child, fieldManager)) return undefined;
+    if (wasAppliedLast(present, child, marks) && this.#isUnchanged(present, child)) return undefined;
     return dryRun.apply(kind, on(child, { uid: present.metadata.uid }));
   }
 
@@ -215,13 +217,21 @@ export class Children {
     }
   }
 
+  /** Whether nobody has changed a field of a child since `applied`, which is what was applied last. */
+  #isUnchanged(present: Stored<KubeObject>, applied: KubeObject): boolean {
+    if (this.#unchanged.has(present)) return true;
+    const isUnchanged = ownsAll(present, applied, this.#options.fieldManager);
+    if (isUnchanged) this.#unchanged.add(present);
+    return isUnchanged;
+  }
+
   /** Resolves with `undefined` when the object is not what it was taken for. */
   async #converge<T extends KubeObject>(child: Child<T>, seen: Stored<T>): Promise<Stored<T> | undefined> {
     const { kind, desired, owner, resourceVersion } = child;
     const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#options.marks);
     const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#options.fieldManager);
     const isLast = wasAppliedLast(seen, desired, this.#options.marks);
-    if (isAdopted && isLast && ownsAll(seen, desired, this.#options.fieldManager)) return seen;
+    if (isAdopted && isLast && this.#isUnchanged(seen, desired)) return seen;
     try {
       if (isAdopted) {
         const condition = { uid: seen.metadata.uid, ...(resourceVersion && { resourceVersion }) };

@@ -159,9 +159,11 @@ export class ControllerRunner {
     }
     if (this.#references.size === 0) return;
     const objects = this.#environment.caches.of(this.#controller.kind);
-    objects.onChange(({ object }) =>
-      this.#tolerate(object, () => this.#declareReferences(keyOfObject(object))),
-    );
+    objects.onChange(({ object, type, ownWrite }) => {
+      // What a run writes is not what its object refers to.
+      if (ownWrite && type !== "deleted") return;
+      this.#tolerate(object, () => this.#declareReferences(keyOfObject(object)));
+    });
   }
 
   /** Follows what the object refers to now; nothing once it is gone. */

@@ -233,21 +233,27 @@ export class WorkQueue {
 
   #mayStart(): boolean {
     if (this.#ready.new.size > 0) return false;
-    return this.#recent("new").length === 0 && this.#recent("start").length < MAX_STARTS;
+    const { count, hasNew } = this.#recentStarts();
+    return !hasNew && count < MAX_STARTS;
   }
 
-  /** When the runs of a priority that began a moment ago did so. */
-  #recent(priority: Priority): number[] {
+  /** The starts and first looks that began a moment ago and are under way. */
+  #recentStarts(): { readonly count: number; readonly hasNew: boolean; readonly earliest: number } {
     const since = this.#clock.monotonic() - START_MS;
-    const runs = [...this.#runs.values()].filter((run) => run.priority === priority);
-    return runs.map(({ startedAt }) => startedAt).filter((startedAt) => startedAt > since);
+    let [count, hasNew, earliest] = [0, false, Number.POSITIVE_INFINITY];
+    for (const { priority, startedAt } of this.#runs.values()) {
+      if (startedAt <= since || (priority !== "new" && priority !== "start")) continue;
+      if (priority === "new") hasNew = true;
+      else count++;
+      earliest = Math.min(earliest, startedAt);
+    }
+    return { count, hasNew, earliest };
   }
 
   /** When a start may be possible that is not now, though no run ends. */
   #nextStart(): number {
     if (this.#ready.start.size === 0 || this.#mayStart()) return Number.POSITIVE_INFINITY;
-    const recent = [...this.#recent("new"), ...this.#recent("start")];
-    return Math.min(...recent) + START_MS;
+    return this.#recentStarts().earliest + START_MS;
   }
 
   #start({ key, due, priority }: Turn): string {
