@@ -145,6 +145,15 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
+  test("that it serves is reported at once, also while something else is not as it should be", async () => {
+    await starts();
+    await steps.run("Available", async () => ({
+      condition: { status: "True", reason: "Serving", message: "a pod is ready" },
+    }));
+    expect(await end()).toEqual({ kind: "requeue", afterMs: 60_000 });
+    expect(written).toHaveLength(1);
+  });
+
   test("an object that was ready is not starting: its trouble is reported at once", async () => {
     const lastTransitionTime = "2025-01-01T00:00:00Z";
     await starts();

@@ -43,9 +43,9 @@ const AWAIT_REPORT_MS = 30_000;
 export const UNREPORTED = "Unreported";
 
 /**
- * Writes the status, also after a failure, emits events for what changed, and then returns how the run ended. All is written at
- * once, but for one thing: that an object starts was said when it was accepted, so what else there is to say
- * about a start is said now and then. Most of it would say more a moment later.
+ * Writes the status, also after a failure, emits events for what changed, and then returns how the run ended. The rule: the
+ * status is written at once, except while an object starts and serves nobody; then it is written now and then, because the
+ * object was accepted already and most of these statuses would say more a moment later.
  */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
@@ -85,15 +85,17 @@ function nextReport(
   return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };
 }
 
-/** Whether all that an object lacks is what every object lacks for a while after it was made. */
+/** Whether nobody is served yet, and all that an object lacks is what every object lacks for a while after it was made. */
 function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, quiet }: FinishedRun<T, S>,
 ): boolean {
-  const served = [READY, AVAILABLE].some(
-    (type) => findCondition(object.status?.conditions, type)?.status === "True",
+  const isServed = [READY, AVAILABLE].some(
+    (type) =>
+      findCondition(object.status?.conditions, type)?.status === "True" ||
+      steps.conditions.get(type)?.status === "True",
   );
-  if (steps.hasFailed || served || steps.conditions.get(READY)?.status !== "False") return false;
+  if (steps.hasFailed || isServed || steps.conditions.get(READY)?.status !== "False") return false;
   const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
   return parts.every(([, { reason }]) => quiet.has(reason));
 }
