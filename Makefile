@@ -112,8 +112,8 @@ release: $(INSTALLED) helm ## build all that a release consists of (VERSION=x.y.
 	  $(if $(PLATFORMS),--platforms="$(PLATFORMS)") $(if $(BASE),--base="$(BASE)") $(if $(SYSROOT),--sysroot="$(SYSROOT)")
 
 .PHONY: bench
-bench: setup build ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these)
-	@$(BIN)/node bench/main.ts --publish $(WORKLOADS)
+bench: $(if $(TRACE),$(INSTALLED),setup build) ## measure the operator, publish the figures in docs/performance.md (WORKLOADS="fleet hot": only these; GO_OPERATOR=file: beside the Go operator; TRACE=1: only draw where the time goes)
+	@$(BIN)/node $(if $(TRACE),bench/trace/main.ts,bench/main.ts --publish $(WORKLOADS))
 
 .PHONY: simulate-queue
 simulate-queue: $(INSTALLED) ## simulate pools that follow the queue, publish figures and curves in docs/performance.md

@@ -24,7 +24,10 @@ export async function untilLeading(operator: OperatorProcess): Promise<void> {
 }
 
 /** Does something that needs the operator, and fails with its last words when it ends meanwhile. */
-export async function whileRunning<T>({ program }: OperatorProcess, work: Promise<T>): Promise<T> {
+export async function whileRunning<T>(
+  { program }: Pick<OperatorProcess, "program">,
+  work: Promise<T>,
+): Promise<T> {
   const ended = program.ended.then(() => {
     throw new Error(`the operator ended while it was measured:\n${program.logTail()}`);
   });

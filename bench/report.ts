@@ -10,7 +10,7 @@ export interface WorkloadResult {
   readonly figures: readonly Figure[];
 }
 
-const DIGITS: Readonly<Record<string, number>> = { s: 2, ms: 1, MB: 1, "×": 2, cores: 2 };
+const DIGITS: Readonly<Record<string, number>> = { s: 2, ms: 1, MB: 1, "×": 2, cores: 2, each: 1 };
 
 /** One result for the terminal. */
 export function table({ title, figures }: WorkloadResult): string {

@@ -9,14 +9,15 @@ export interface Period {
   readonly to: Date;
 }
 
-/** What the operator asked of the API server in a period, each request once, and nothing about its Lease. */
+/** What an operator, ours by default, asked of the API server in a period: each request once, and nothing about its Lease. */
 export async function operatorRequests(
   cluster: ClusterAccess,
   { from, to }: Period,
+  user = cluster.operator.user,
 ): Promise<AuditRequest[]> {
   return (await cluster.auditRequests()).filter(
     (request) =>
-      request.user === cluster.operator.user &&
+      request.user === user &&
       request.resource !== "leases" &&
       request.at >= from &&
       request.at < to &&

@@ -6,13 +6,14 @@ import type { OperatorProcess } from "../../lab/operator-process.ts";
 import type { Postgres } from "../../lab/postgres.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { Follower } from "../follow.ts";
-import { startBundle, untilLeading, whileRunning } from "../operator.ts";
+import { startBundle, whileRunning } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
 import { concurrently, median, type Report } from "../workload.ts";
 import { baselineSeconds } from "./baseline.ts";
 import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
+import { type FleetOperator, type StartOperator, startOurs } from "./operators.ts";
 import { playDaemons } from "./pods.ts";
 import type { FleetShape } from "./shape.ts";
 
@@ -21,7 +22,9 @@ const WRITERS = 16;
 interface Parts {
   readonly shape: FleetShape;
   readonly cluster: LocalCluster;
-  readonly operator: OperatorProcess;
+  readonly operator: FleetOperator;
+  /** Under which the API server knows the operator. */
+  readonly user: string;
   readonly coderds: Coderds;
   readonly person: Client;
   readonly namespace: string;
@@ -30,7 +33,11 @@ interface Parts {
 }
 
 /** All that a fleet needs: a cluster, coderds, and an operator that leads and has nothing to do yet. */
-export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promise<Fleet> {
+export async function prepareFleet(
+  shape: FleetShape,
+  postgres: Postgres,
+  start: StartOperator = startOurs,
+): Promise<Fleet> {
   await using resources = new AsyncDisposableStack();
   const { url: databaseUrl } = await postgres.createDatabase("migrated");
   const cluster = resources.use(await startOperatorCluster({ audit: true }));
@@ -42,11 +49,11 @@ export async function prepareFleet(shape: FleetShape, postgres: Postgres): Promi
   await Promise.all([census.begin(follower), follower.playKubelet(), playDaemons(follower, person, coderds)]);
   for (const [name, value] of Object.entries({ license: fakeLicense(), database: databaseUrl }))
     await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
-  const operator = resources.use(await startBundle(cluster, namespace, [`--coderd-access=${coderds.url}`]));
-  await untilLeading(operator);
+  const { operator, user } = await start({ cluster, namespace, coderdUrl: coderds.url });
+  resources.use(operator);
   await untilCalm(cluster.apiServerPid);
   return new Fleet({
-    ...{ shape, cluster, operator, coderds, person, namespace, census },
+    ...{ shape, cluster, operator, user, coderds, person, namespace, census },
     resources: resources.move(),
   });
 }
@@ -62,7 +69,9 @@ interface Convergence {
 export class Fleet implements AsyncDisposable {
   readonly shape: FleetShape;
   readonly cluster: LocalCluster;
-  readonly operator: OperatorProcess;
+  readonly operator: FleetOperator;
+  /** Under which the API server knows the operator. */
+  readonly user: string;
   readonly coderds: Coderds;
   readonly #parts: Parts;
 
@@ -71,6 +80,7 @@ export class Fleet implements AsyncDisposable {
     this.shape = parts.shape;
     this.cluster = parts.cluster;
     this.operator = parts.operator;
+    this.user = parts.user;
     this.coderds = parts.coderds;
     this.#parts = parts;
   }

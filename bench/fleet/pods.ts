@@ -14,7 +14,12 @@ export async function playDaemons(follower: Follower, person: Client, coderds: C
   });
 }
 
-async function startPods({ metadata, spec }: Stored<Deployment>, person: Client, coderds: Coderds) {
+/** Makes the pods of a provisioner's Deployment, with the key that it names. */
+export async function startPods(
+  { metadata, spec }: Stored<Deployment>,
+  person: Client,
+  coderds: Pick<Coderds, "join">,
+): Promise<void> {
   const { namespace = "", name } = metadata;
   const template = spec?.template;
   const [container] = template?.spec?.containers ?? [];
@@ -37,6 +42,11 @@ async function startPods({ metadata, spec }: Stored<Deployment>, person: Client,
   }
   const running = { name: container?.name ?? "", image: "coder", imageID: "coder", ready: true };
   const state = { running: { startedAt: timestamp(Date.now()) } };
-  const status = { phase: "Running", containerStatuses: [{ ...running, restartCount: 0, state }] };
+  const conditions = [{ type: "Ready", status: "True" }];
+  const status = {
+    phase: "Running",
+    conditions,
+    containerStatuses: [{ ...running, restartCount: 0, state }],
+  };
   for (const ref of refs) await person.patchStatus(Pod, ref, { status });
 }

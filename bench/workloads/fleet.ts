@@ -3,11 +3,14 @@ import { type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
 import {
   FIRST_STATUS_GOAL_S,
+  GO_GOALS,
   goalsOf,
   growthGoal,
   MEDIAN_SHARE_GOAL,
+  SLOW_CODERD_GOAL,
   YARDSTICK_GOAL,
 } from "../fleet/goals.ts";
+import { startGo } from "../fleet/operators.ts";
 import type { FleetShape } from "../fleet/shape.ts";
 import { peakResident, processorSeconds } from "../proc.ts";
 import { operatorRequests, type Period, writesBesidesRefreshes } from "../requests.ts";
@@ -19,6 +22,11 @@ const MAX_REQUESTS_BEFORE_SLOW = 200;
 /** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
 const SETTLE_MS = 20_000;
 const IDLE_MS = 30_000;
+/** The Go operator takes minutes for a larger fleet. */
+const MAX_OF_GO = 200;
+
+const TIME = "time";
+const PROCESSOR_TIME = "processor time, start included";
 
 /** Control planes and as many provisioners, all made at once, until every one of them is as it should be. */
 export const fleets: Workload = {
@@ -29,6 +37,7 @@ export const fleets: Workload = {
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
     const figures: Figure[] = [];
+    const all: Duration[] = [];
     for (const latencyMs of LATENCIES_MS) {
       const durations: Duration[] = [];
       for (const size of sizes.filter((each) => latencyMs === 0 || each <= MAX_REQUESTS_BEFORE_SLOW)) {
@@ -40,17 +49,18 @@ export const fleets: Workload = {
           measure(shape, { postgres, report, idle }),
         );
         figures.push(...measured);
+        figures.push(...(await besideGo(measured, shape, { postgres, report })));
         // The first figure is the time, or the failure.
-        durations.push({ size, seconds: measured[0]?.value ?? Number.NaN });
+        durations.push({ ...shape, seconds: measured[0]?.value ?? Number.NaN });
       }
       figures.push(...growth(durations, latencyMs));
+      all.push(...durations);
     }
-    return figures;
+    return [...figures, ...slowness(all)];
   },
 };
 
-interface Duration {
-  readonly size: number;
+interface Duration extends FleetShape {
   readonly seconds: number;
 }
 
@@ -97,6 +107,39 @@ async function measure(shape: FleetShape, { postgres, report, idle }: Conditions
   return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }
 
+/** The Go operator before the same fleet, where the environment names its binary, and what ours took in terms of that. */
+async function besideGo(
+  ours: readonly Figure[],
+  shape: FleetShape,
+  { postgres, report }: Pick<Conditions, "postgres" | "report">,
+): Promise<Figure[]> {
+  const binary = process.env.GO_OPERATOR;
+  if (!binary || shape.size > MAX_OF_GO) return [];
+  const what = `${titleOf(shape)}, Go operator`;
+  report(what);
+  return attempted(what, report, async () => {
+    await using fleet = await prepareFleet(shape, postgres, startGo(binary));
+    const from = new Date();
+    await fleet.converge(report);
+    const to = new Date();
+    const taken = await costs(fleet, { from, to }, await read(fleet));
+    const ratio = (name: string, limit: number): Figure => {
+      const [own, other] = [ours.find((figure) => figure.what.endsWith(`: ${name}`)), find(taken, name)];
+      const value = (own?.value ?? Number.NaN) / (other?.value ?? Number.NaN);
+      return { what: `${titleOf(shape)}: ${name} in terms of the Go operator's`, value, unit: "×", limit };
+    };
+    return [
+      ...taken.map((figure) => ({ what: `${what}: ${figure.what}`, value: figure.value, unit: figure.unit })),
+      ratio(TIME, GO_GOALS.time),
+      ratio(PROCESSOR_TIME, GO_GOALS.processorTime),
+    ];
+  });
+}
+
+function find(figures: readonly Figure[], name: string): Figure | undefined {
+  return figures.find(({ what }) => what === name);
+}
+
 interface Readings {
   readonly processorSeconds: number;
   readonly peakMB: number;
@@ -111,18 +154,23 @@ async function read({ operator, coderds }: Fleet): Promise<Readings> {
   return { processorSeconds: seconds, peakMB, coderdRequests, entitlementCalls: coderds.entitlementCalls() };
 }
 
-async function costs({ cluster, shape }: Fleet, { from, to }: Period, readings: Readings): Promise<Figure[]> {
+async function costs(
+  { cluster, shape, user }: Fleet,
+  { from, to }: Period,
+  readings: Readings,
+): Promise<Figure[]> {
   const goals = goalsOf(shape);
-  const until = await operatorRequests(cluster, { from, to });
-  const all = await operatorRequests(cluster, { from, to: new Date() });
+  const until = await operatorRequests(cluster, { from, to }, user);
+  const all = await operatorRequests(cluster, { from, to: new Date() }, user);
   const calls = readings.entitlementCalls;
   return [
-    { what: "time", value: (to.getTime() - from.getTime()) / 1_000, unit: "s" },
+    { what: TIME, value: (to.getTime() - from.getTime()) / 1_000, unit: "s" },
     { what: "requests", value: until.length, unit: "", limit: goals.requests },
+    { what: "requests for a pair", value: until.length / shape.size, unit: "each" },
     { what: "requests, later reports included", value: all.length, unit: "", limit: goals.requests },
     { what: "requests to coderd", value: readings.coderdRequests, unit: "", limit: goals.coderdRequests },
     {
-      what: "processor time, start included",
+      what: PROCESSOR_TIME,
       value: readings.processorSeconds,
       unit: "s",
       limit: goals.processorSeconds,
@@ -145,6 +193,18 @@ function growth(durations: readonly Duration[], latencyMs: number): Figure[] {
     const from = durations[index] ?? { size, seconds };
     const what = `growth of time, ${from.size} → ${size}, coderd ${latencyMs} ms`;
     return { what, value: seconds / from.seconds, unit: "×", limit: growthGoal(from.size, size) };
+  });
+}
+
+/** How many times as long a fleet takes before slow coderds. */
+function slowness(durations: readonly Duration[]): Figure[] {
+  const [quick, slow] = LATENCIES_MS.map((latencyMs) =>
+    durations.filter((duration) => duration.latencyMs === latencyMs),
+  );
+  return (slow ?? []).flatMap(({ size, latencyMs, seconds }) => {
+    const { seconds: atOnce = Number.NaN } = quick?.find((duration) => duration.size === size) ?? {};
+    const what = `${size} + ${size}: time with coderd ${latencyMs} ms, in terms of that with 0 ms`;
+    return [{ what, value: seconds / atOnce, unit: "×", limit: SLOW_CODERD_GOAL }];
   });
 }
 

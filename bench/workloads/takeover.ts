@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { type Postgres, startPostgres } from "../../lab/postgres.ts";
 import { type Fleet, prepareFleet } from "../fleet/fleet.ts";
+import type { FleetOperator } from "../fleet/operators.ts";
 import { untilLeading } from "../operator.ts";
 import { untilCalm } from "../proc.ts";
 import { operatorRequests, writesBesidesRefreshes } from "../requests.ts";
@@ -39,7 +40,7 @@ async function measure(
   await fleet.converge(report);
   await sleep(SETTLE_MS);
   const figures: Figure[] = [];
-  let leader = fleet.operator;
+  let leader: FleetOperator = fleet.operator;
   for (const ending of ENDINGS) {
     report(`${titleOf(size)}: ${ending}`);
     const next = await fleet.startStandby();
@@ -57,7 +58,7 @@ async function takeOver(
     next,
     ending,
   }: {
-    readonly leader: OperatorProcess;
+    readonly leader: FleetOperator;
     readonly next: OperatorProcess;
     readonly ending: (typeof ENDINGS)[number];
   },

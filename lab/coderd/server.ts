@@ -15,7 +15,7 @@ export interface CoderdServerOptions {
 
 /**
  * A loopback server that plays any number of coderds. Give each an address, or let one take every request
- * that no address matches.
+ * that no address matches. Clients may take it for an HTTP proxy on the way to them.
  */
 export interface CoderdServer {
   /** The server itself: the base URL of the deployment without an address. */
@@ -47,9 +47,15 @@ export async function startCoderdServer(options: CoderdServerOptions = {}): Prom
 
 async function answer(coderds: Coderds, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = "GET", headers } = request;
-  const { deployment, path } = coderds.locate(headers.host ?? "", request.url ?? "/");
+  const { deployment, path } = coderds.locate(headers.host ?? "", pathOf(request.url ?? "/"));
   const body = await text(request);
   await write(await respond(deployment, { method, path, headers, body, sleep }), response);
+}
+
+/** Of a whole URL, which a client sends that takes this server for its proxy, the path and the query. */
+function pathOf(target: string): string {
+  const url = target.startsWith("/") ? null : URL.parse(target);
+  return url ? `${url.pathname}${url.search}` : target;
 }
 
 async function write(outcome: Outcome, response: ServerResponse): Promise<void> {
