@@ -104,7 +104,7 @@ describe("a given token", () => {
     const me = "GET /api/v2/users/me";
     coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: me });
     await stage.timePasses(10 * 60_000);
-    await stage.eventually(async () => expect(await (() => coderd.deployment.count(me))()).toBe(2));
+    await stage.eventually(() => expect(coderd.deployment.count(me)).toBeGreaterThanOrEqual(2));
     await stage.untilReady("silent");
     coderd.deployment.faults.clear();
     coderd.accounts.remove(owner);
