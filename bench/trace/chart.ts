@@ -1,4 +1,4 @@
-import type { Span, Trace } from "./pair.ts";
+import { DATABASE_MS, KUBERNETES_MS, type Span, type Trace } from "./pair.ts";
 
 const ROW = 14;
 const PLOT = { left: 250, right: 16, top: 62, bottom: 30 };
@@ -7,9 +7,9 @@ const TICK_MS = 100;
 
 const SIDES = {
   run: "a run of the operator",
-  kubernetes: "Kubernetes",
+  kubernetes: `Kubernetes, ${KUBERNETES_MS} ms`,
   coderd: "coderd",
-  database: "coderd's database",
+  database: `database, ${DATABASE_MS} ms`,
 } satisfies Record<Span["side"], string>;
 
 const NAMES = { coder: "control plane", pool: "provisioner" } satisfies Record<Span["of"], string>;
