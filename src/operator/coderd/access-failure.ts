@@ -1,15 +1,15 @@
 import type { DatabaseFailure } from "../../coder/operator-access/failure.ts";
 import { NOT_MIGRATED } from "../conditions.ts";
 
-/** Why the operator has no token that works. */
+/** Why the operator has no valid token. */
 export type AccessFailure =
   | DatabaseFailure
   | {
-      readonly kind: /** The spec does not say where the database is. */
+      readonly kind: /** The spec does not contain the connection URL. */
         | "noConnectionUrl"
         /** coderd logs in with its cloud identity, which the operator does not have. */
         | "cloudIdentity"
-        /** The connection URL comes from an object that is missing, or lacks it. */
+        /** The connection URL refers to an object or a key that does not exist. */
         | "secretMissing"
         | "configMapMissing"
         /** coderd rejects the token that its database contains. */
@@ -44,12 +44,12 @@ export function accessReason({ kind }: AccessFailure): string {
   return reasons[kind];
 }
 
-/** Whether there is no database that the operator could log in to, so that only another spec helps. */
+/** Whether there is no database that the operator can log in to, so that only a change of the spec helps. */
 export function isWithoutDatabase({ kind }: AccessFailure): boolean {
   return kind === "noConnectionUrl" || kind === "cloudIdentity";
 }
 
-/** Whether a reason of the access condition speaks of the database, as only a token of the operator's own needs it. */
+/** Whether a reason of the access condition concerns the database, which only generated tokens need. */
 export function isAboutDatabase(reason: string): boolean {
   return Object.values(databaseReasons).includes(reason);
 }

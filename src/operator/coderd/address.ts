@@ -11,56 +11,59 @@ import type { HostAlias } from "../workload/host-aliases.ts";
 import type { ControlPlane } from "./settings.ts";
 
 /*
- * Under which name coderd is asked inside the cluster. Connections always go to its Service. Where its certificate is
- * valid only for the access URL, or where coderd redirects to that, it is asked by that name: the operator checks the
- * certificate for it, and pods find it mapped to the address of the Service.
+ * Host name for requests to coderd inside the cluster. Connections always go to its Service. If coderd's
+ * certificate is valid only for the access URL, or if coderd redirects to the access URL, requests use that
+ * host name: the operator verifies the certificate for it, and pods map it to the IP address of the Service.
  */
 
-/** The variable by which coderd learns its own URL. Where the user sets it, ours stays out. */
+/** The variable with coderd's own URL. The operator does not set it if the user does. */
 export const accessURLVariable = "CODER_ACCESS_URL";
 const redirectVariable = "CODER_REDIRECT_TO_ACCESS_URL";
 export const addressVariables = [accessURLVariable, redirectVariable];
 
-/** The name to ask coderd by. `unknown`: what decides that can't be read at the moment. */
+/** The host name for requests. `unknown` if it depends on an object that is not readable now. */
 type AskedBy = "service" | AskedURL | "unknown";
 
 interface AskedURL {
   readonly url: URL;
-  /** Host and port as the user wrote them: coderd compares that text. */
+  /** Host and port as written by the user, because coderd compares the text. */
   readonly authority: string;
-  /** Whether coderd sends everybody there who asks by another name or port. */
+  /** Whether coderd redirects requests for other host names or ports to it. */
   readonly redirects: boolean;
 }
 
-/** How the pods of provisioners and workspace proxies reach coderd. */
+/** How pods of provisioners and workspace proxies connect to coderd. */
 export interface PodsWay {
   readonly url: string;
   readonly hostAliases: readonly HostAlias[];
 }
 
-/** The Secrets or ConfigMaps that decide, beside the certificates that coderd serves. */
+/** Secrets or ConfigMaps that determine the address, in addition to coderd's certificates. */
 export function addressSources(kind: "Secret" | "ConfigMap", { pod }: ControlPlane): string[] {
   return variableSources(kind, addressVariables, pod);
 }
 
-/** The URL that the user gave coderd, else that of its exposure if the spec says so, else that of its Service. */
+/**
+ * The URL that the user sets for coderd; otherwise that of the exposure if requested in the spec; otherwise
+ * that of the Service.
+ */
 export function accessURLOf(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): string {
   const users = usersAccessURL(controlPlane, sources);
   return users ?? chosenURL(controlPlane) ?? clusterAccessURL(controlPlane, clusterDomain);
 }
 
-/** What the user's environment says, as far as it can be read. */
+/** The URL in the user's environment variables, if readable. */
 export function usersAccessURL({ pod }: ControlPlane, sources: Sources): string | undefined {
   const users = variableValue(accessURLVariable, pod, sources);
   return users.kind === "value" ? trimmed(users.value) : undefined;
 }
 
-/** The URL that the exposure gives coderd, where `setAccessURL` asks for that. */
+/** The URL of the exposure if `setAccessURL` is set. */
 export function chosenURL({ exposure, setAccessURL }: ControlPlane): string | undefined {
   return setAccessURL ? exposedURL(exposure) : undefined;
 }
 
-/** The host of the access URL, where the operator has to ask by it. */
+/** The host of the access URL if the operator must use it. */
 export function accessHostFor(
   controlPlane: ControlPlane,
   sources: Sources,
@@ -70,7 +73,10 @@ export function accessHostFor(
   return typeof asked === "object" ? asked.authority : undefined;
 }
 
-/** How daemons reach coderd; `undefined` while that is not known. An address that the spec gives is theirs as it is. */
+/**
+ * How daemons connect to coderd, or `undefined` if this is unknown. They use an address in the spec
+ * unchanged.
+ */
 export function wayOfDaemons(
   { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
   sources: Sources,
@@ -89,8 +95,8 @@ export function wayOfDaemons(
 }
 
 /**
- * The names that a workspace proxy needs mapped to dial the access URL; `undefined` while that is not known. Where the
- * spec says how coderd is reached from outside, that way may have a certificate of its own: then DNS finds it.
+ * Host aliases that a workspace proxy needs to connect to the access URL, or `undefined` if this is unknown.
+ * If the spec exposes coderd, the exposure may have a different certificate, so DNS applies.
  */
 export function aliasesOfProxies(
   { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
@@ -103,7 +109,7 @@ export function aliasesOfProxies(
   return asked === "service" || isPublished ? [] : asServed(asked, settings, clusterIP);
 }
 
-/** The access URL as it is, mapped to the Service unless that does not have its port. */
+/** The access URL, mapped to the Service unless the Service does not have its port. */
 function asServed({ url }: AskedURL, { service }: ControlPlane, ip: string | undefined): HostAlias[] {
   const { port, impliedPort } = endpoint(service);
   return Number(url.port || impliedPort) === port ? mapped(url.hostname, ip) : [];
@@ -113,7 +119,7 @@ function mapped(hostname: string, ip: string | undefined): HostAlias[] {
   return ip && isMappable(hostname) ? [{ ip, hostnames: [hostname] }] : [];
 }
 
-/** Kubernetes takes only names that an object may have. */
+/** Kubernetes accepts only valid object names. */
 function isMappable(hostname: string): boolean {
   return (
     hostname.length <= nameLength &&
@@ -140,17 +146,17 @@ function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: st
   return isNeeded && covers(url.hostname) ? byURL : "service";
 }
 
-/** Host and port of a URL, in its own spelling as long as that is one for a header. */
+/** Host and port of a URL as written, if they are valid in a header. */
 function authorityOf(url: string): string | undefined {
   return /^https?:\/\/(?:[^/?#@]*@)?([a-z0-9._:-]+)(?=[/?#]|$)/i.exec(url)?.[1];
 }
 
-/** No name can be mapped to an address. */
+/** IP addresses cannot be mapped. */
 function isAddress(hostname: string): boolean {
   return isIP(hostname.replace(/^\[|\]$/g, "")) !== 0;
 }
 
-/** As coderd reads a flag. */
+/** Parses a boolean like coderd. */
 function isSet(variable: ReturnType<typeof variableValue>): boolean {
   return variable.kind === "value" && /^(1|t|true)$/i.test(variable.value.trim());
 }

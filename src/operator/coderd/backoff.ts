@@ -4,7 +4,7 @@ import { rateLimitDelay } from "../../coder/rate-limit.ts";
 
 const RETRY_MS = 30_000;
 const ENTITLEMENT_RETRY_MS = 2 * 60_000;
-/** What only other input, or another coderd, can fix. */
+/** For failures that only different input, or a different coderd, can resolve. */
 const PERMANENT_RETRY_MS = 10 * 60_000;
 
 const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, number>> = {
@@ -17,15 +17,18 @@ const delays: Readonly<Record<Exclude<CoderFailure["kind"], "rateLimited">, numb
   unsupported: PERMANENT_RETRY_MS,
 };
 
-/** Leaves coderd alone after a failure, by its kind. A rate limit is waited out, longer each time, whatever changes. */
+/**
+ * Back-off for coderd by kind of failure. After a rate limit, waits longer each time, regardless of other
+ * changes.
+ */
 export function coderdBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
   return new Backoff((failure, inARow) => delayAfter(failure, inARow, random));
 }
 
-/** The longest pause after what takes coderd an effort each time that it is asked. */
+/** Maximum delay for requests that are expensive for coderd. */
 const MAX_FAST_RETRY_MS = 5 * 60_000;
 
-/** The same for what takes coderd an effort: the longer it fails, the less often it is asked, down to every five minutes. */
+/** Back-off for requests that are expensive for coderd, up to five minutes. */
 export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
   return new Backoff((failure, inARow) => {
     const rule = delayAfter(failure, inARow, random);

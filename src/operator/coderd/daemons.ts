@@ -3,33 +3,36 @@ import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
 
-/** Whom to ask for daemons, as whom, and how old an answer may be. */
+/** A query for daemons, and the maximum age of the result. */
 export interface DaemonQuestion {
   readonly client: Pick<CoderClient, "provisionerDaemons">;
-  /** Where the client asks and with what: answers are shared among those for whom both are the same. */
+  /** URL and token of the client. Results are shared between clients with the same URL and token. */
   readonly url: string;
   readonly token: string;
   readonly organizationId: string;
-  /** 0 asks in any case, or joins a question that is under way. */
+  /** 0 always sends a request, or joins a running one. */
   readonly maxAgeMs: number;
 }
 
-/** The daemons of an organization as coderd listed them. */
+/** The daemons of an organization. */
 interface DaemonsSeen {
   readonly seen: true;
   readonly daemons: readonly ProvisionerDaemon[];
-  /** When coderd was asked. */
+  /** Time of the request. */
   readonly at: number;
   readonly tookMs: number;
 }
 
 export type DaemonSight =
   | DaemonsSeen
-  /** coderd does not answer, or not to us. It is not asked again before `retryInMs`, unless with a `maxAgeMs` of 0. */
+  /**
+   * coderd did not respond or rejected the request. It is not asked again before `retryInMs`, unless
+   * `maxAgeMs` is 0.
+   */
   | {
       readonly seen: false;
       readonly failure: CoderFailure;
-      /** How many times in a row it was asked in vain. */
+      /** Number of consecutive failures. */
       readonly inARow: number;
       readonly retryInMs: number;
     };
@@ -43,15 +46,15 @@ interface Known {
 
 const RETRY = { baseMs: 2_000, capMs: 60_000 };
 
-/** coderd spends no more than a twentieth of its time on this question, however slow it is. */
+/** Limits the time that coderd spends on this request to a twentieth, however slow it is. */
 const REST_PER_ANSWER = 20;
 const MAX_PAUSE_MS = 120_000;
 
 const FORGET_AFTER_MS = 10 * 60_000;
 
 /**
- * Asks coderds for their daemons, once for all pools of an organization and for the queue: whoever asks while an answer
- * is on its way, or soon after it came, gets the same one. What it remembers is only there to save requests.
+ * Lists the daemons of coderd once for all pools of an organization and for the queue: callers that ask
+ * during a request or soon afterwards receive the same result. Its state only saves requests.
  */
 export class DaemonObserver {
   readonly #clock: Clock;
@@ -99,7 +102,7 @@ export class DaemonObserver {
     return known;
   }
 
-  /** A list of daemons is large: nobody's is kept. */
+  /** Drops all old lists of daemons, because they are large. */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < FORGET_AFTER_MS) return;
     this.#sweptAt = now;
@@ -108,7 +111,7 @@ export class DaemonObserver {
   }
 }
 
-/** What is still good for an answer. A clock that was set back makes everything old. */
+/** Returns a result that is still valid. After the clock was set back, no result is valid. */
 function remember({ last, failed }: Known, maxAgeMs: number, now: number): DaemonSight | undefined {
   if (failed) {
     const { retryAt, ...known } = failed;

@@ -2,10 +2,10 @@ import type { Condition } from "kube-controller-runtime";
 import { type CoderFailure, isDatabaseOutage } from "../../coder/failure.ts";
 import type { ObservedControlPlane } from "./find-control-plane.ts";
 
-/** The reason of all conditions that coderd's own database keeps from being known. */
+/** Reason of all conditions that are unknown because coderd cannot reach its database. */
 export const WITHOUT_DATABASE = "CoderdWithoutDatabase";
 
-/** Whether a condition of an object says that coderd could not reach its database. */
+/** Whether a condition of an object reports that coderd could not reach its database. */
 export function reportsOutage(object: object): boolean {
   const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
   return status?.conditions?.some(({ reason }) => reason === WITHOUT_DATABASE) ?? false;
@@ -25,8 +25,8 @@ const reasons: Reasons = {
 };
 
 /**
- * What a failure of coderd means in a condition; `words` has what it means there in particular. That no answer came at
- * all, or that coderd's database is out of reach, means the same everywhere.
+ * Condition reason for a failure of coderd. `words` contains the reasons of a specific condition. No response
+ * and a database outage have the same reason everywhere.
  */
 export function reasonOf(failure: CoderFailure, words: Partial<Reasons> = {}): string {
   if (isDatabaseOutage(failure)) return WITHOUT_DATABASE;
@@ -44,7 +44,7 @@ const ADVICE: Readonly<Record<Exclude<CoderFailure["kind"], "forbidden">, string
   unsupported: "This coderd does not have the feature: it is an open-source build or too old.",
 };
 
-/** Why a control plane lacks a licensed feature, and how it gets it. */
+/** Explains why a control plane lacks a licensed feature, and how to get it. */
 export function lacksLicense(
   { settings: { identity, license }, status }: ObservedControlPlane,
   feature: string,
@@ -63,7 +63,7 @@ const ACCESS_ADVICE = {
   notPermitted: "Use a token of a user with the owner role.",
 } as const;
 
-/** What a condition says about a failure that is retried: what happened, and what helps. */
+/** Condition message for a failure that is retried: what happened, and what to do. */
 export function withAdvice(failure: CoderFailure): string {
   if (isDatabaseOutage(failure))
     return `${failure.message} Check that the database is running and that coderd's pods can connect to it; the operator retries.`;

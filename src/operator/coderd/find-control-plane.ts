@@ -25,18 +25,16 @@ import { clusterIPOf, clusterURL, leadsToOurPods } from "../workload/exposure/se
 import type { CoderPorts } from "./ports.ts";
 import { type ControlPlane, withDefaults } from "./settings.ts";
 
-/*
- * How provisioners and workspace proxies find the control plane that they name.
- */
+/* Finds the control plane of provisioners and workspace proxies. */
 
 type Caches = RunContext["caches"];
 
-/** How soon a missing Service, which is not watched for this, is looked at again. */
+/** Interval to check for a missing Service, which is not watched for this purpose. */
 const SERVICE_RETRY_MS = 30_000;
 
 /**
- * What those who name a control plane read of its status, or take for news of coderd: another number of ready pods is a
- * reason to ask it again. A change of anything else runs none of them.
+ * Status fields of a control plane that dependents read, or that indicate a change of coderd, such as the
+ * number of ready pods. Other changes do not trigger a reconcile of dependents.
  */
 const readFields = [
   "entitlementsLastChecked",
@@ -54,47 +52,47 @@ const readFields = [
   "version",
 ] as const satisfies readonly (keyof ControlPlaneStatus)[];
 
-/** Of the conditions no more than why there is no access. */
+/** Of the conditions, only the reason for missing access. */
 type ReadStatus = Pick<ControlPlaneStatus, (typeof readFields)[number] | "conditions">;
 
-/** A control plane as somebody who names it observes it. */
+/** A control plane as observed by a dependent. */
 export interface ObservedControlPlane {
   readonly settings: ControlPlane;
   readonly status: ReadStatus;
-  /** Whether its Service leads to its pods. */
+  /** Whether its Service selects its pods. */
   readonly isServed: boolean;
-  /** The address of that Service. */
+  /** IP address of the Service. */
   readonly clusterIP: string | undefined;
-  /** Changes whenever the control plane says something new. */
+  /** Changes with every change of the control plane that dependents need. */
   readonly resourceVersion: string;
 }
 
-/** A control plane that can be asked. */
+/** A control plane that requests can be sent to. */
 export interface FoundControlPlane extends ObservedControlPlane {
-  /** Computed from the spec: whoever may write a status must not choose where tokens go. */
+  /** Computed from the spec, because users who can write a status must not choose where tokens are sent. */
   readonly url: string;
 }
 
-/** The index of objects by the control plane, `namespace/name`, that they name. */
+/** Index of objects by their control plane, `namespace/name`. */
 export const CONTROL_PLANE_INDEX = "controlPlane";
 
 interface NamesControlPlane extends KubeObject {
   spec?: { controlPlaneRef?: { name?: string } };
 }
 
-/** For the index of a kind whose objects may name a control plane of their own namespace. */
+/** For the index of a kind whose objects may refer to a control plane in their namespace. */
 export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>): string[] {
   const name = trimmed(spec?.controlPlaneRef?.name);
   return name ? [keyOf({ namespace: metadata.namespace, name })] : [];
 }
 
-/** For `watches`: the objects of a kind, indexed so, that name a control plane. */
+/** For `watches`: the indexed objects of a kind that refer to a control plane. */
 export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
   return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }
 
-/** For `watches`: those whose control plane a Service belongs to. Their pods may know its address. */
+/** For `watches`: the objects whose control plane owns a Service. Their pods may use its IP address. */
 export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
   return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
     const owner = controllerOf(service);
@@ -104,12 +102,12 @@ export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
   };
 }
 
-/** For `watches`: a Service has got an address, which it keeps as long as it lives. */
+/** For `watches`: a Service was assigned an IP address, which never changes. */
 export function addressGiven({ type, object, previous }: Change<Service>): boolean {
   return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
 }
 
-/** For `watches`: what a control plane says before its first report is nothing to go by. */
+/** For `watches`: ignores a control plane before its first status. */
 export function controlPlaneReported(change: Change<CoderControlPlane>): boolean {
   const { type, object, previous } = change;
   if (type !== "updated" || !previous) return true;
@@ -122,7 +120,7 @@ function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
   return [whyNoAccess(status), ...readFields.map((field) => status[field])];
 }
 
-/** What a control plane says of the operator's access while there is none. */
+/** The message of the access condition while the operator has no access. */
 export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
   const access = findCondition(conditions, controlPlaneConditions.access.type);
   return access?.status === "True" ? undefined : access?.message;
@@ -132,7 +130,7 @@ function hasReported(status: ControlPlaneStatus = {}): boolean {
   return status.observedGeneration !== undefined || status.url !== undefined;
 }
 
-/** For `observe`: the control plane of that name, from the caches. */
+/** For `observe`: the control plane with this name, from the caches. */
 export function observeControlPlane(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   caches: Caches,
@@ -150,7 +148,9 @@ export function observeControlPlane(
   };
 }
 
-/** For `observe`: the Service that has the name of a control plane's, also when the control plane is gone. */
+/**
+ * For `observe`: the Service with the name of the control plane's, even if the control plane does not exist.
+ */
 export function controlPlaneService(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   caches: Caches,
@@ -159,7 +159,7 @@ export function controlPlaneService(
   return caches.of(Service).get(keyOf({ namespace, name: childNameOf("coder-control-plane", name) }));
 }
 
-/** The result of the step that looks for the control plane `name`, which `observed` is if it exists. */
+/** Result of the step that finds the control plane `name`. `observed` is undefined if it does not exist. */
 export function findControlPlane(
   { namespace, name }: { readonly namespace: string; readonly name: string | undefined },
   observed: ObservedControlPlane | undefined,

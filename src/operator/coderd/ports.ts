@@ -4,17 +4,19 @@ import type { OperatorAccess } from "../../coder/operator-access/access.ts";
 import type { QueueNumbers } from "../queue-metrics.ts";
 import type { DaemonObserver } from "./daemons.ts";
 
-/** The ways out of the cluster's API that controllers have: coderd's HTTP API and its database. */
+/** External systems of the controllers: coderd's HTTP API and its database. */
 export interface CoderPorts {
   readonly coderd: CoderClients;
   readonly database: OperatorAccess;
-  /** Shared by all that need to know which daemons coderd has. */
+  /** Shared by all users of the list of daemons. */
   readonly daemons: DaemonObserver;
   readonly random: Random;
-  /** The domain of the cluster's Services, as in `coder.dev.svc.<domain>`. */
+  /** The cluster domain, as in `coder.dev.svc.<domain>`. */
   readonly clusterDomain: string;
-  /** Counts what a deletion had to leave behind: events can't be written in a namespace that ends. */
+  /**
+   * Counts tokens that a deletion left behind, because events cannot be written in a terminating namespace.
+   */
   readonly tokenLeftBehind?: () => void;
-  /** Receives the numbers of a control plane's queues after each look; undefined when nobody looks any more. */
+  /** Receives the state of a control plane's queues after each poll, or undefined when polling ends. */
   readonly queueObserved?: (controlPlane: ObjectKey, numbers: QueueNumbers | undefined) => void;
 }

@@ -12,14 +12,14 @@ import type { CoderPorts } from "./ports.ts";
 import type { ControlPlane } from "./settings.ts";
 
 /*
- * How anybody comes to speak to the coderd of a control plane: get a token, make a client. What is missing is the
- * result of a step, so each stage has its condition.
+ * Opens sessions with the coderd of a control plane: reads the token and creates the client. Failures are
+ * step results, so that each stage has its own condition.
  */
 
-/** No watch reports the creation of the Secret, so it is read again this often. */
+/** No watch reports the creation of the Secret, so it is polled. */
 const SECRET_RETRY_MS = 30_000;
 
-/** The token that the operator has for a control plane: for the coderd of that one and no other. */
+/** The operator's token for a control plane. It is only sent to the coderd of this control plane. */
 export function operatorToken(
   { settings, status }: Pick<ObservedControlPlane, "settings" | "status">,
   sources: Sources,
@@ -36,7 +36,10 @@ export function operatorToken(
   return tokenFrom(ref, sources, { recipient: { controlPlaneUID: uid } });
 }
 
-/** Where the operator's token for a control plane is, once there is one: the spec says where, never the status. */
+/**
+ * Location of the operator's token for a control plane, if it exists. The location comes from the spec, never
+ * from the status.
+ */
 export function operatorTokenRef(
   { operatorAccess }: ControlPlane,
   status: ControlPlaneStatus | undefined,
@@ -45,18 +48,21 @@ export function operatorTokenRef(
   return isThere && operatorAccess.kind !== "disabled" ? operatorAccess.token : undefined;
 }
 
-/** Who gets a token: the coderd of a control plane, pods that could read the Secret anyway, or anybody else. */
+/**
+ * Recipient of a token: the coderd of a control plane, pods that can read the Secret anyway, or any other
+ * server.
+ */
 export type Recipient = { readonly controlPlaneUID: string } | "pods" | "elsewhere";
 
 interface Use {
   readonly recipient: Recipient;
-  /** What to ask for where there is none. */
+  /** The content to request if the Secret has none. */
   readonly wants?: string;
 }
 
 /**
- * The token in a Secret of the namespace. One that the operator made is given out for the coderd of its own control
- * plane alone, whoever names its Secret.
+ * Reads a token from a Secret in the namespace. A token that the operator created is only returned for the
+ * coderd of its own control plane, even if another object refers to its Secret.
  */
 export function tokenFrom(
   ref: SecretKey,
@@ -86,10 +92,10 @@ export function tokenFrom(
   return { condition: { status: "True", reason: "TokenFound", message }, value: token };
 }
 
-/** Texts that can be sent as a token at all: printable characters without blanks. */
+/** Valid tokens: printable characters without whitespace. */
 const SENDABLE = /^[!-~]{1,4096}$/;
 
-/** Whether the operator made the Secret, and not for the control plane with this UID. */
+/** Whether the operator created the Secret for something other than the control plane with this UID. */
 function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolean {
   const controller = controllerOf(secret);
   const isMarked = secret.metadata?.labels?.[MANAGED_BY_LABEL] === MANAGER_NAME;
@@ -98,8 +104,8 @@ function isKeptFrom(controlPlaneUID: string | undefined, secret: Secret): boolea
 }
 
 /**
- * A client for a control plane's coderd at `url`, which trusts the certificates that it serves TLS with, also where
- * they are valid for its access URL alone.
+ * Returns a client for a control plane's coderd at `url`. It trusts the certificates that coderd serves, even
+ * if they are valid only for its access URL.
  */
 export function openSession(
   controlPlane: ControlPlane,
@@ -114,12 +120,11 @@ export function openSession(
   return ports.coderd.client({ url, token, accessHost, ...trust });
 }
 
-/** More than the authorities of any system take. Every session holds them, so nobody may choose how much that is. */
+/** More than any system bundle. Every session holds them, so their size must be limited. */
 const MAX_CERTIFICATE_BYTES = 1024 * 1024;
 
 /**
- * The certificates, in PEM, under the given keys of Secrets; those that are not there are left out. More than 1 MiB
- * is a fault, and no more than that is read.
+ * Reads PEM certificates from keys of Secrets, skipping missing ones. Fails at 1 MiB without reading more.
  */
 export function certificates(
   keys: readonly SecretKey[],
@@ -140,7 +145,7 @@ function tooManyCertificates({ name, key }: SecretKey): string {
   return `Key "${key}" of Secret "${name}" exceeds the limit of 1 MiB for all CA certificates together; remove certificates that are not needed.`;
 }
 
-/** The names of what a session at a control plane needs, and what its pods need to find it. */
+/** Names of the objects that a session with a control plane, and pods that connect to it, need. */
 export function sessionSources({
   settings,
   status,

@@ -43,7 +43,7 @@ const minimal = {
   },
 };
 
-/** What the API server fills in for a manifest without a spec's worth of content. */
+/** Defaults that the API server sets for an empty spec. */
 const crdDefaults: ControlPlaneSpec = {
   certs: {},
   envUseClusterAccessURL: true,

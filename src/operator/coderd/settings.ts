@@ -17,25 +17,25 @@ import { serviceSettings } from "../workload/exposure/service.ts";
 import { type Builder, serviceAccountSettings, workspaceAccess } from "../workload/rbac/settings.ts";
 import { type PodSettings, podSettings } from "../workload/settings.ts";
 
-/** How the operator comes by an API token: it has none, is given one, or makes one and keeps it in a Secret. */
+/** How the operator gets an API token: not at all, from a Secret, or by creating one. */
 type OperatorAccess =
   | { readonly kind: "disabled" }
   | { readonly kind: "given"; readonly token: SecretKey }
   | { readonly kind: "generated"; readonly token: SecretKey };
 
-/** Where the backup before an upgrade comes from. */
+/** Source of the backup before an upgrade. */
 export type BackupSource =
   | { readonly kind: "cronJob"; readonly name: string }
   | {
       readonly kind: "cloudNativePG";
       readonly name: string;
-      /** What the Backup says beside its cluster. */
+      /** Fields of the Backup in addition to its cluster. */
       readonly options: Pick<CloudNativePGSpec, "method" | "pluginConfiguration">;
     };
 
 type CloudNativePGSpec = NonNullable<NonNullable<UpgradeSpec["backup"]>["cloudNativePG"]>;
 
-/** How a control plane is upgraded, with every default filled in. */
+/** Upgrade settings with defaults applied. */
 export interface UpgradeSettings {
   readonly strategy: "Safe" | "Rolling";
   readonly drainTimeoutMs: number;
@@ -44,8 +44,8 @@ export interface UpgradeSettings {
 }
 
 /**
- * A control plane with every default filled in and every name trimmed: what all that follows works from.
- * `childName` is that of the Deployment, the Service and the exposure.
+ * A control plane with defaults applied and names trimmed. `childName` is the name of the Deployment, the
+ * Service and the exposure.
  */
 export interface ControlPlane extends Exposed, Builder {
   readonly app: "coder-control-plane";
@@ -55,7 +55,7 @@ export interface ControlPlane extends Exposed, Builder {
   readonly useClusterAccessURL: boolean;
   /** Whether the access URL is that of the exposure, unless the user sets one. */
   readonly setAccessURL: boolean;
-  /** Where daemons find coderd; absent means that the operator chooses. */
+  /** URL for daemons. If absent, the operator chooses it. */
   readonly internalURL: string | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
@@ -66,7 +66,9 @@ export const httpContainerPort: ContainerPort = { name: "http", containerPort: 8
 
 const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
 
-/** Takes any stored object, also one from before the CRD had defaults, or without a spec. */
+/**
+ * Accepts any stored object, including objects without a spec and objects stored before the CRD had defaults.
+ */
 export const withDefaults = oncePerObject(settingsOf);
 
 function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
@@ -103,7 +105,7 @@ function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity
   return { kind: "generated", token: { name: generatedTokenName(spec, name), key: tokenSecretKey } };
 }
 
-/** The Secret for a token that the operator makes, whether it is to make one or not. */
+/** Name of the Secret for a generated token, regardless of whether the spec requests one. */
 export function generatedTokenName(spec: OperatorAccessSpec | undefined, name: string): string {
   const chosen = trimmed(spec?.generatedTokenSecretName);
   return chosen ?? shortName(name, { suffix: "-operator-token", max: labelLength });

@@ -8,21 +8,21 @@ import {
 import type { CoderClient } from "../../coder/client.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Nobody renews a token that somebody gave, so they must hear of its end in time. */
+/** The operator does not renew provided tokens, so it warns early. */
 const SOON_MS = 14 * DAY_MS;
 const ASK_EVERY_MS = 60 * 60_000;
 
-/** The token works, and needs a successor. */
+/** The token works but must be replaced soon. */
 const TOKEN_EXPIRES_SOON = "TokenExpiresSoon";
 
-/** What is remembered of the end of a token that somebody gave. */
+/** Cached expiration of a provided token. */
 export interface TokenEndMemory {
   tokenEnd?: { readonly hash: string; readonly askedAt: number; readonly endsAt: number | undefined };
 }
 
 /**
- * When a token that somebody gave ends, in milliseconds since the epoch. coderd is asked once an hour: a version that
- * extends tokens moves their end. Undefined where it does not say.
+ * Expiration of a provided token in milliseconds since the epoch. Queried hourly, because some versions
+ * extend tokens on use. Undefined if coderd does not report it.
  */
 export async function givenTokenEnd(
   token: string,
@@ -42,12 +42,12 @@ interface GivenToken {
   readonly secretName: string;
   readonly endsAt: number | undefined;
   readonly now: number;
-  /** The condition as it was. */
+  /** The previous condition. */
   readonly before: Condition | undefined;
   readonly emit: (type: "Warning", reason: string, message: string) => void;
 }
 
-/** The condition of a token that works, or that it ends soon, which begins with an event. */
+/** Adds the expiration of a working token to the condition. The first report also emits an event. */
 export function withTokenEnd<State extends ConditionState | undefined>(
   condition: State,
   { secretName, endsAt, now, before, emit }: GivenToken,
@@ -65,7 +65,7 @@ interface BootstrapToken extends Omit<GivenToken, "endsAt"> {
   readonly memory: TokenEndMemory;
 }
 
-/** The result about a token of `spec.bootstrap`, with the end of the token in condition and status. */
+/** Adds the expiration of a token in `spec.bootstrap` to condition and status. */
 export async function withBootstrapEnd(
   result: StepResult<object, never>,
   { token, client, memory, ...given }: BootstrapToken,

@@ -18,13 +18,13 @@ import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
 
-/** So long provisioners and proxies may use the operator's token to clean up behind themselves. */
+/** Time for provisioners and proxies to clean up with the operator's token. */
 const MAX_WAIT_MS = 60_000;
 
 /**
- * Removes what is outside of the namespace and, when the control plane is being deleted, revokes the operator's
- * token once nobody needs it any more. Best effort: a token that can't be revoked is logged and counted, and holds
- * nothing up.
+ * Deletes objects in other namespaces and, if the control plane is being deleted, revokes the operator's
+ * token when it is no longer needed. Best effort: a token that cannot be revoked is logged and counted, and
+ * never blocks the deletion.
  */
 export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<Action | undefined> {
   await releaseGrants(snapshot, environment);
@@ -50,7 +50,10 @@ function reportEnd({ log, own, ports }: Environment, problem: string | undefined
   own.emit("Warning", "TokenNotRevoked", message);
 }
 
-/** Resolves with why the token could not be revoked. Without the API server the finalizer would stay too: it throws. */
+/**
+ * Resolves with the reason if the token could not be revoked. Throws if the API server is unavailable,
+ * because the finalizer cannot be removed either.
+ */
 async function endToken(snapshot: Snapshot, environment: Environment): Promise<string | undefined> {
   try {
     const isServed = leadsToOurPods(snapshot.controlPlane, snapshot.service);
@@ -62,7 +65,7 @@ async function endToken(snapshot: Snapshot, environment: Environment): Promise<s
   }
 }
 
-/** For `watches`: the control plane that an object names, if its deletion may be waiting for that object to go. */
+/** For `watches`: the control plane of an object, if its deletion may be waiting for that object. */
 export function endingControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
   const controlPlanes = caches.of(CoderControlPlane);
   return namedControlPlane(dependent).filter((key) => {

@@ -79,7 +79,7 @@ import { checkTokenSecret, ensureOperatorAccess } from "./token/step.ts";
 import { upgradeQuestions, upgradeSession } from "./upgrade-questions.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
-/** Runs coderd from a CoderControlPlane, and manages its license through a token of its own. */
+/** Runs coderd for a CoderControlPlane, and manages its license with the operator's token. */
 export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const children = { ...managedByUs, when: contentChanged };
   const grants = { ...children, indexes: { [controlPlaneTie.index]: controlPlaneTie.ofGrant } };
@@ -105,7 +105,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .owns([HTTPRoute, ListenerSet], { ...children, optional: true })
       .watches(Role, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
-      // What the queue reports is a write of this process, which wakes nobody else.
+      // The queue controller writes the status in this process, which otherwise triggers no reconcile.
       .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: outageReported })
       .watches(CoderProvisioner, concernedControlPlane, dependents)
       .watches(CoderWorkspaceProxy, concernedControlPlane, dependents)
@@ -194,7 +194,7 @@ async function converge(
   return steps;
 }
 
-/** The pods serve also while coderd itself can't do its work without its database. */
+/** The pods are available even if coderd does not work without its database. */
 function reportReadiness(
   conditions: Steps<ControlPlaneStatus>["conditions"],
   { object }: Snapshot,
@@ -208,19 +208,25 @@ function outageReported({ object, previous }: Change<CoderControlPlane>): boolea
   return reportsOutage(object) && !(previous && reportsOutage(previous));
 }
 
-/** For `watches`: the control plane that waits for an object to go, or that should hear of what it met at coderd. */
+/**
+ * For `watches`: the control plane that is waiting for an object to be deleted, or whose coderd an object had
+ * a problem with.
+ */
 function concernedControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
   return reportsOutage(dependent) ? namedControlPlane(dependent) : endingControlPlane(dependent, caches);
 }
 
-/** A ServiceAccount of somebody else can serve as it is. */
+/** A foreign ServiceAccount can be used without changes. */
 const advice: ConflictAdvice = {
   ...conflictAdvice,
   also: ({ kind }) =>
     kind.kind === "ServiceAccount" ? ["set spec.serviceAccount.disableCreate to use it without changes"] : [],
 };
 
-/** Garbage collection ends at the namespace: grants in others are ours to remove. */
+/**
+ * Garbage collection does not work across namespaces, so the operator deletes permissions in other
+ * namespaces.
+ */
 function grantsOutside(object: Stored<CoderControlPlane>): boolean {
   if (recordedNamespaces({ object }).length > 0) return true;
   return controlPlaneGrants(withDefaults(object)).some(({ foreign }) => foreign);

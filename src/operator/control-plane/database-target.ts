@@ -9,7 +9,7 @@ import { controlPlaneDeployment } from "./deployment.ts";
 
 type Reader = Pick<RunContext, "caches" | "referenced">;
 
-/** The database as coderd's pod would reach it, with the certificates that the pod has. */
+/** The database as coderd's pod connects to it, with the certificates in the pod. */
 export function databaseTarget(
   controlPlane: ControlPlane,
   connectionUrl: string,
@@ -47,14 +47,14 @@ async function readPodFile(
   return readSecretValue(await referenced(Secret).get(ref), file.key);
 }
 
-/** A file of a pod that comes from a Secret or a ConfigMap. */
+/** A file in a pod from a Secret or a ConfigMap. */
 interface MountedFile {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
   readonly key: string;
 }
 
-/** The object and key behind a path in the first container of a Deployment's pods, if one is mounted there. */
+/** The object and key that are mounted at a path in the first container of a Deployment's pods, if any. */
 export function mountedFile(deployment: Deployment, path: string): MountedFile | undefined {
   const { containers = [], volumes = [] } = deployment.spec?.template.spec ?? {};
   for (const mount of containers[0]?.volumeMounts ?? []) {
@@ -69,7 +69,7 @@ export function mountedFile(deployment: Deployment, path: string): MountedFile |
   return undefined;
 }
 
-/** The path below the volume's root, or `undefined` when the mount does not cover the path. */
+/** The path relative to the volume's root, or `undefined` if the mount does not contain the path. */
 function pathInVolume(mount: { mountPath: string; subPath?: string }, path: string): string | undefined {
   if (path === mount.mountPath) return mount.subPath;
   const folder = mount.mountPath.endsWith("/") ? mount.mountPath : `${mount.mountPath}/`;

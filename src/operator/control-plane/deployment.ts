@@ -8,13 +8,13 @@ import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
 import { clusterAccessURL } from "../workload/exposure/service.ts";
 import type { ProbeSettings } from "../workload/probes.ts";
 
-/** What the cluster decides, not the spec. */
+/** Inputs from the cluster, in addition to the spec. */
 export interface DeploymentInputs {
   readonly envFromNames: EnvFromNames;
   readonly clusterDomain: string;
-  /** The address of the Service, once it is known. */
+  /** IP address of the Service, if known. */
   readonly clusterIP?: string | undefined;
-  /** What the other probes wait for until coderd has started, which may take a migration. */
+  /** Delays the other probes until coderd has started, which may include a migration. */
   readonly startupProbe?: ProbeSettings | undefined;
 }
 
@@ -41,7 +41,7 @@ export function controlPlaneDeployment(controlPlane: ControlPlane, inputs: Deplo
   });
 }
 
-/** Replicas relay and send messages to each other directly, by the address of the pod. */
+/** Replicas relay messages to each other directly by pod IP address. */
 function relayEnv(clusterIP: string | undefined): EnvVar[] {
   const host = podHost("KUBE_POD_IP", clusterIP);
   return [

@@ -14,11 +14,13 @@ import type { ControlPlaneResult } from "./status.ts";
 
 interface Change extends PodChange {
   readonly service: ServedBy | undefined;
-  /** What the pods are to be; without it they stay as they are. */
+  /** How to apply the pods. If absent, they do not change. */
   readonly plan: PodPlan | undefined;
 }
 
-/** Keeps coderd's Deployment and reports how many of its pods serve; the value is there as soon as one does. */
+/**
+ * Applies coderd's Deployment and reports its available pods. Returns a value as soon as a pod is available.
+ */
 export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
@@ -45,13 +47,13 @@ export async function ensureDeployment(
   return { ...duringUpgrade(report, plan), status: { ...report.status, ...plan.settles, url } };
 }
 
-/** The Deployment where nothing of it may change now. */
+/** The Deployment if it must not change now. */
 function frozen({ isFrozen, shape }: PodPlan, { deployment }: Snapshot): Stored<Deployment> | undefined {
   const { replicas, paused = false } = deployment?.spec ?? {};
   return isFrozen && !paused && replicas === shape.replicas ? deployment : undefined;
 }
 
-/** The Deployment as an upgrade wants it; undefined where it has to stay as it is. */
+/** The Deployment in the shape that an upgrade requires, or undefined if it must not change. */
 function shaped(
   { shape, isUpgrading }: PodPlan,
   snapshot: Snapshot,
@@ -68,9 +70,9 @@ function shaped(
 }
 
 /**
- * A liveness probe would kill a pod that migrates, and a readiness probe would notice late that it serves, unless a startup
- * probe comes first. It is added where the template changes anyway, and stays as it was added, so that a new version of the
- * operator replaces no pod for it.
+ * Without a startup probe, a liveness probe would kill a migrating pod, and a readiness probe would delay its
+ * readiness. The startup probe is added only together with other changes of the template, and then kept, so
+ * that an upgrade of the operator does not replace pods.
  */
 function startupProbeOf(
   deployment: Deployment | undefined,

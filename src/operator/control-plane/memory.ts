@@ -11,55 +11,55 @@ import type { UpgradeMemory } from "../upgrade/observe.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
 
-/** How often a failed attempt at the database is repeated while nothing changes. */
+/** Retry interval for the database while nothing changes. */
 export const DATABASE_RETRY_MS = 30_000;
 
 /**
- * What the operator remembers of one control plane between runs, so that a run with nothing to do asks
- * neither coderd nor its database. Losing it costs a few questions, never correctness.
+ * In-memory state of one control plane between reconciles, so that an idle reconcile sends no requests to
+ * coderd or its database. Losing it costs a few requests, never correctness.
  */
 export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory, UpgradeMemory {
-  /** The token that was last found good, by hash, and when. */
+  /** Hash of the last valid token, and when it was checked. */
   goodToken?: { readonly hash: string; readonly checkedAt: number };
-  /** The Secret of the token was found to be other than the cache has it, so that it is read past the cache once. */
+  /** The Secret of the token differs from the cache, so the next reconcile reads it from the API server. */
   isTokenSecretUnseen?: true;
-  /** The name under which no Secret was found for the token. */
+  /** Name of the Secret that does not exist yet. */
   freeTokenSecret?: string;
   readonly token: Backoff<AccessFailure>;
   readonly revocation: Backoff<AccessFailure>;
   readonly license: Backoff<CoderFailure>;
-  /** When coderd was last seen to list a license. */
+  /** When coderd last listed a license. */
   licenseListedAt?: number;
-  /** What coderd listed, for the steps of the same run. */
+  /** Licenses for the steps of the same reconcile. */
   listedLicenses?: { readonly at: number; readonly answer: Result<readonly License[], CoderFailure> };
   readonly entitlements: Backoff<CoderFailure>;
-  /** Where coderd was last asked for its entitlements, and since when it is somewhere else. */
+  /** Address of the last entitlements request, and when the address changed. */
   askedAddress?: { readonly url: string; readonly changedAt?: number };
   health?: ReportedHealth;
-  /** The question for a report that no run has read the answer to, and what was asked with. */
+  /** A pending health report and the inputs of its request. */
   healthAsked?: { readonly inputs: string; readonly answer: Promise<Result<HealthReport, CoderFailure>> };
   databaseProbe?: DatabaseProbe;
-  /** A request of the last run failed because coderd could not reach its database. */
+  /** A request of the last reconcile failed because coderd could not reach its database. */
   suspectsDatabase?: true;
   readonly healthBackoff: Backoff<CoderFailure>;
 }
 
-/** The last answer to whether coderd reaches its database. */
+/** Last result of the database check. */
 interface DatabaseProbe {
   readonly askedAt: number;
   readonly outage: CoderFailure | undefined;
 }
 
-/** A finding, and the reports since that did not have it, by the times at which they were made. */
+/** A finding, and the times of the later reports without it. */
 interface HeldFinding {
   readonly finding: HealthFinding;
   readonly absentFrom: readonly number[];
 }
 
-/** What several reports say together. */
+/** Merged findings of several reports. */
 export type HeldFindings = readonly HeldFinding[];
 
-/** What coderd last reported of its health, and when. */
+/** Last health report of coderd, and when. */
 export interface ReportedHealth {
   readonly held: HeldFindings;
   readonly askedAt: number;

@@ -39,35 +39,35 @@ import type { Memory } from "./memory.ts";
 import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
-/** A control plane as one run sees it: all that is read of the cluster, the time included. */
+/** A control plane in one reconcile: everything that was read from the cluster, and the time. */
 export interface Snapshot extends UpgradeSnapshot {
   readonly removePod: RemovePod;
   readonly warnings: PodWarnings;
-  /** The one that has the name of this control plane's, whoever it belongs to. */
+  /** The Service with the name of this control plane's, regardless of its owner. */
   readonly service: Stored<Service> | undefined;
   readonly account: ObservedAccount;
   readonly grants: Grants;
-  /** The Secrets that the operator made for this control plane. */
+  /** Secrets that the operator created for this control plane. */
   readonly secrets: readonly Stored<Secret>[];
-  /** Whoever has the name that the Secret of a generated token is to have. */
+  /** The object with the name of the Secret for a generated token, regardless of its owner. */
   readonly tokenSecret: Observed<Stored<Secret> | undefined>;
-  /** Whether any provisioner or workspace proxy names this control plane. */
+  /** Whether a provisioner or workspace proxy refers to this control plane. */
   readonly hasDependents: boolean;
-  /** Whether there are provisioners of this control plane and each may have no daemon, as it is meant. */
+  /** Whether this control plane has provisioners and all of them can scale to zero. */
   readonly poolsMayRest: boolean;
-  /** Whether the queue, a provisioner or a proxy met a coderd that could not reach its database. */
+  /** Whether the queue, a provisioner or a proxy reported that coderd cannot reach its database. */
   readonly suspectsDatabase: boolean;
-  /** Whether the cluster has the Gateway API. */
+  /** A kind of the Gateway API that the cluster lacks. */
   readonly missingGatewayKind: Kind | undefined;
-  /** The names of the cluster's ingress classes; absent where the operator may not read them. */
+  /** Names of the ingress classes. Absent if the operator is not permitted to read them. */
   readonly ingressClasses: readonly string[] | undefined;
-  /** The Secrets and ConfigMaps that the spec refers to. */
+  /** Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
-  /** The database as coderd's pods reach it. What its URL names is read only when somebody connects. */
+  /** The database as coderd's pods connect to it. Files of the URL are read only on connection. */
   readonly databaseAt: (connectionUrl: string) => DatabaseTarget;
 }
 
-/** A read that may have failed: the step that needs it fails then. */
+/** A read that may have failed. If so, the step that needs it fails. */
 type Observed<T> = PromiseSettledResult<T>;
 
 export type Environment = RunEnvironment<CoderControlPlane, ControlPlaneStatus, Memory, CoderPorts>;
@@ -92,7 +92,7 @@ export async function observe(
   const pods = podsOf(controlPlane, caches);
   const upgrade = await observeUpgrade(object, controlPlane, context);
   const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
-  // In a namespace that ends, those that have cleaned up stay until all of it goes.
+  // In a terminating namespace, dependents that have cleaned up remain until the namespace is gone.
   const dependents = [...pools, ...proxies].filter(
     ({ metadata }) => !isNamespaceEnding || (metadata.finalizers ?? []).length > 0,
   );
@@ -139,8 +139,8 @@ function mayRest(pools: readonly Stored<CoderProvisioner>[]): boolean {
 }
 
 /**
- * The Secret for a generated token. Where the cache has none it is looked for past the cache, once: its name may be
- * taken, or it may have lost the label by which it is watched.
+ * The Secret for a generated token. If the cache does not contain it, reads it once from the API server: the
+ * name may be taken, or the Secret may lack the label of the watch.
  */
 async function findTokenSecret(
   { operatorAccess, identity: { namespace } }: ControlPlane,

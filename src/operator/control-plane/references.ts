@@ -6,15 +6,15 @@ import { referencesTo, type SourceNames } from "../sources.ts";
 import { variableSources } from "../workload/env-sources.ts";
 import { restartSources } from "../workload/restart.ts";
 
-/** The variable with which coderd, and so the operator, finds its database. */
+/** The variable with the database URL of coderd, which the operator also uses. */
 export const databaseVariable = "CODER_PG_CONNECTION_URL";
 
-/** The variable that says how coderd logs in to its database. */
+/** The variable with the authentication method for the database. */
 export const databaseLoginVariable = "CODER_PG_AUTH";
 
 const variables = [...addressVariables, databaseVariable, databaseLoginVariable];
 
-/** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
+/** Secrets and ConfigMaps whose content the operator uses, and those that restart pods when they change. */
 export function sourceNames(
   { license, operatorAccess, pod }: ControlPlane,
   object: Stored<CoderControlPlane>,

@@ -6,15 +6,15 @@ import type { Environment, Snapshot } from "./observe.ts";
 import { databaseVariable } from "./references.ts";
 import type { ControlPlaneResult } from "./status.ts";
 
-/** Where coderd keeps the database that it starts by itself. */
+/** Data directory of the built-in database. */
 const BUILT_IN_DATA = "/home/coder/.config/coderv2/postgres";
 const URL_FLAG = "--postgres-url";
 
 const message = `coderd uses its built-in database and loses all data when the pod is deleted. Set ${databaseVariable} in spec.extraEnv or spec.envFrom to the URL of a PostgreSQL database.`;
 
 /**
- * Warns while coderd keeps its data where they are lost with its pod. That is known once a pod runs: until then a
- * source of the URL may be missing.
+ * Warns if coderd stores its data in the pod. Only checked while a pod is running, because a source of the
+ * URL may be missing before.
  */
 export async function checkDurability(
   { controlPlane, sources }: Snapshot,
@@ -27,7 +27,9 @@ export async function checkDurability(
   return isSet || hasOtherSource(controlPlane) ? { noCondition: true } : blocked("BuiltInDatabase", message);
 }
 
-/** Whether the URL comes from where the operator can't read it, or the built-in database is on a volume. */
+/**
+ * Whether the URL comes from a source that the operator cannot read, or the built-in database is on a volume.
+ */
 function hasOtherSource({ pod }: ControlPlane): boolean {
   const isVariable = pod.extraEnv.some(({ name, valueFrom }) => name === databaseVariable && valueFrom);
   const isFlag = pod.extraArgs.some((argument) => argument.split("=", 1)[0] === URL_FLAG);
@@ -39,8 +41,8 @@ function holds(folder: string, path: string): boolean {
 }
 
 /**
- * Publishes where people reach coderd, and warns while the environment sends them to another host than the exposure
- * serves. Of a URL no more than scheme, host and port are shown.
+ * Publishes the access URL, and warns if it has a different host than the exposure. Only scheme, host and
+ * port are shown.
  */
 export async function compareAccessURL(
   snapshot: Snapshot,
@@ -58,7 +60,7 @@ export async function compareAccessURL(
   return { status, noCondition: true };
 }
 
-/** Nothing where coderd chooses for itself, where the value can't be read, or where a Secret takes part in it. */
+/** Undefined if coderd chooses the URL, if it is not readable, or if it comes from a Secret. */
 function publicOrigin({ controlPlane, sources }: Snapshot, clusterDomain: string): string | undefined {
   if (variableSources("Secret", [accessURLVariable], controlPlane.pod).length > 0) return undefined;
   const { kind } = variableValue(accessURLVariable, controlPlane.pod, sources);

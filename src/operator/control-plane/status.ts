@@ -13,12 +13,12 @@ export const quietReasons = quietReasonsOf(controlPlaneConditions);
 
 const failingPods = { type: conditionTypes.deployment, reason: "Stalled" } as const;
 
-/** Whether coderd serves, and is reachable as the spec says. */
+/** Whether coderd is available and reachable as specified. */
 const parts = summedUp(controlPlaneConditions);
 
 /**
- * The one condition to wait for. While pods start or crash, what was found out about the database is told with it: without
- * one that works, coderd does not serve.
+ * The condition to wait for. While pods start or crash, its message includes database problems, because
+ * coderd needs its database.
  */
 export function readiness(
   conditions: ReadonlyMap<string, ConditionState>,
@@ -33,7 +33,7 @@ export function readiness(
 
 export type ControlPlaneResult<V = undefined> = StepResult<ControlPlaneStatus, V>;
 
-/** Nobody can say whether it is so. */
+/** The state is unknown. */
 export function unknown(reason: string, message: string): ControlPlaneResult<never> {
   return { condition: { status: "Unknown", reason, message } };
 }

@@ -11,7 +11,7 @@ const absent = failed<CoderFailure>({ kind: "unsupported", message: "404" });
 const organizations = succeeded([{ id: "a" }, { id: "b" }]);
 const jobs = (...statuses: string[]) => succeeded(statuses.map((status) => ({ status })));
 
-/** A coderd with these answers; jobs by organization. */
+/** A coderd with these responses. Jobs are listed by organization. */
 function coderd(listed: object, ...answers: object[]): CoderClient {
   const client = {
     organizations: async () => listed,

@@ -11,7 +11,7 @@ import { usableToken } from "./token/secret.ts";
 
 type Asked = Partial<UpgradeFacts>;
 
-/** The session of a run; absent without a token, and unless coderd's Service leads to its pods, which may get tokens. */
+/** The session of a reconcile. Absent without a token, or if coderd's Service does not select its pods. */
 export function upgradeSession(
   snapshot: Snapshot,
   environment: Environment,
@@ -21,7 +21,7 @@ export function upgradeSession(
   return token ? { token, client: () => coderdClient(token, { snapshot, environment }) } : undefined;
 }
 
-/** What an upgrade may ask in a run. */
+/** Queries of an upgrade in a reconcile. */
 export function upgradeQuestions(
   snapshot: Snapshot,
   environment: Environment,
@@ -50,7 +50,7 @@ function whyNoSQL({ kind }: AccessFailure): string {
   return kind === "cloudIdentity" ? noSQL.cloudIdentity : noSQL.unknown;
 }
 
-/** Looks at the database, where the operator has one to look at. */
+/** Inspects the database, if the operator has access. */
 async function askDatabase(snapshot: Snapshot, environment: Environment): Promise<Asked> {
   const { operatorAccess } = snapshot.controlPlane;
   if (operatorAccess.kind !== "generated") return { database: { why: noSQL[operatorAccess.kind] } };
@@ -64,14 +64,14 @@ async function askDatabase(snapshot: Snapshot, environment: Environment): Promis
   return { database: sight, neighbors: shared.map(({ name }) => name) };
 }
 
-/** Organizations that are asked at the same time. */
+/** Number of organizations to query concurrently. */
 const BATCH_SIZE = 20;
 
 const RUNNING: ReadonlySet<string> = new Set(["running", "canceling"]);
 
 /**
- * Counts the builds that run now in the organizations that coderd shows. All of them are asked unless some builds were found
- * before: then the count is a lower bound.
+ * Counts the running builds of all organizations that coderd lists. Stops early when builds were found, so
+ * the number is a lower bound.
  */
 export async function countBuilds(client: CoderClient): Promise<Builds> {
   const organizations = await client.organizations();

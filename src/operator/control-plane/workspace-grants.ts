@@ -7,10 +7,10 @@ import {
   workspaceGrants,
 } from "../workload/rbac/workspace-grants.ts";
 
-/** Ties grants in other namespaces to a control plane. */
+/** Connects permissions in other namespaces with a control plane. */
 export const controlPlaneTie = grantTie("control-plane");
 
-/** What coderd gets in each namespace in which workspaces run; what else bears our labels must not exist. */
+/** Permissions of coderd in each workspace namespace. Other objects with these labels are deleted. */
 export function controlPlaneGrants(controlPlane: ControlPlane): WorkspaceGrant[] {
   return workspaceGrants(controlPlane, metadataIn);
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Registry } from "prom-client";
 import type { ObjectGauge, Subject } from "./gauges.ts";
 
-/** An object to measure, and the labels that all its samples have. */
+/** An object with the labels of all its samples. */
 export type LabeledSubject = Subject & { readonly labels: Readonly<Record<string, string>> };
 
 export interface ObjectGauges {
@@ -10,16 +10,16 @@ export interface ObjectGauges {
   readonly labelNames: readonly string[];
   readonly gauges: readonly ObjectGauge[];
   readonly subjects: () => Iterable<LabeledSubject>;
-  /** Lets everything else run that is due. */
+  /** Yields to other work. */
   readonly turn?: (() => Promise<void>) | undefined;
 }
 
-/** How many objects one turn reports: a few milliseconds of work. */
+/** Number of objects per turn, which takes a few milliseconds. */
 const OBJECTS_PER_TURN = 100;
 
 /**
- * A registry whose text also has the samples of every object, as it is at that moment. A fleet's text takes a while, so it is
- * made in turns, between which the event loop serves others, and each scrape makes its own.
+ * A registry whose output also contains samples of every object, read at scrape time. For large fleets, the
+ * output is created in several turns, so that it does not block the event loop. Each scrape creates its own.
  */
 export class ObjectRegistry extends Registry {
   readonly #objects: ObjectGauges;
@@ -31,7 +31,7 @@ export class ObjectRegistry extends Registry {
     this.#turn = objects.turn ?? nextTurn;
   }
 
-  /** What there is, the gauges of objects included, for whoever describes metrics. */
+  /** All metrics, including gauges of objects, for documentation. */
   override getMetricsAsArray(): ReturnType<Registry["getMetricsAsArray"]> {
     const { prefix, labelNames, gauges } = this.#objects;
     const described = gauges.map(({ name, help, labelNames: own = [] }) => ({

@@ -13,7 +13,7 @@ import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { isPaused } from "../pause.ts";
 import { withDefaults as provisionerWithDefaults } from "../provisioner/spec.ts";
 
-/** What metrics show of an object: only what its manifest and its status say. */
+/** Properties of an object for metrics, from its spec and status. */
 export interface Facts {
   readonly phase: string;
   readonly conditions: readonly Condition[];
@@ -22,27 +22,27 @@ export interface Facts {
   readonly desiredReplicas: number;
   readonly licenseTier?: string | undefined;
   readonly license?: LicenseStatus | undefined;
-  /** The coderd that this object runs. */
+  /** URL of the coderd that this object runs. */
   readonly url?: string | undefined;
-  /** The Secret with the token that the operator uses. */
+  /** Secret with the operator's token. */
   readonly tokenSecret?: string | undefined;
-  /** When the token ends that somebody gave. */
+  /** Expiration of the provided token. */
   readonly givenTokenExpires?: string | undefined;
-  /** The stage of an upgrade and since when, in milliseconds. */
+  /** Stage of an upgrade, and since when in milliseconds. */
   readonly upgrade?: { readonly stage: string; readonly since: number } | undefined;
-  /** The provisioner key in use, and the coderd that has it. */
+  /** The current provisioner key, and the coderd that has it. */
   readonly key?: { readonly url: string; readonly id: string } | undefined;
-  /** The control plane in whose queues its builds wait: that of a provisioner, or a control plane itself. */
+  /** The control plane whose queues contain the builds of a provisioner, or the control plane itself. */
   readonly queueOf?: ObjectKey | undefined;
 }
 
-/** One of our kinds and how to read its objects. */
+/** A kind with a function to read its objects. */
 export interface MeasuredKind {
   readonly kind: Kind;
   readonly facts: (object: Stored<KubeObject>) => Facts;
 }
 
-/** The kinds that metrics measure. */
+/** The kinds with metrics. */
 export const measuredKinds: readonly MeasuredKind[] = [
   measured(CoderControlPlane, ({ metadata, spec, status }) => ({
     ...common(status),
@@ -57,7 +57,7 @@ export const measuredKinds: readonly MeasuredKind[] = [
   })),
   measured(CoderProvisioner, (object) => ({
     ...common(object.status),
-    // What the queue asked for last, where the number follows it.
+    // With autoscaling, the number that the queue requires.
     desiredReplicas: provisionerWithDefaults(object).replicas,
     key: keyOf(object.status),
     givenTokenExpires: object.status?.bootstrapTokenExpires,
@@ -94,7 +94,7 @@ interface CommonStatus {
   readonly readyReplicas?: number;
 }
 
-/** An object that no run has reached yet has no status: it is as pending as one whose pods are not ready. */
+/** An object without a status is pending, like one whose pods are not ready. */
 function common(status: CommonStatus | undefined): Omit<Facts, "desiredReplicas" | "paused"> {
   const { phase = "Pending", conditions = [], readyReplicas = 0 } = status ?? {};
   return { phase, conditions, readyReplicas };

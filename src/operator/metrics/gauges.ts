@@ -2,17 +2,17 @@ import type { PoolNumbers, QueueTotals } from "../queue-metrics.ts";
 import type { Facts } from "./facts.ts";
 import type { CoderdDates } from "./key-dates.ts";
 
-/** An object at the moment of a scrape, and all that is known of it. */
+/** An object at the time of a scrape. */
 export interface Subject {
   readonly facts: Facts;
-  /** In seconds since the epoch; absent while no run of this process has succeeded. */
+  /** In seconds since the epoch. Absent until a reconcile of this process succeeds. */
   readonly lastSync: number | undefined;
-  /** When the operator's token ends, in seconds since the epoch, where it made that itself. */
+  /** Expiration of the generated operator token, in seconds since the epoch. */
   readonly tokenExpiry: number | undefined;
   readonly dates: Pick<CoderdDates, "keyCreation">;
-  /** What the last look at coderd's queue showed of a provisioner; absent while that is unknown. */
+  /** Queue state of a provisioner at the last poll. Absent if unknown. */
   readonly pool: PoolNumbers | undefined;
-  /** The same of all queues of a control plane. */
+  /** State of all queues of a control plane. */
   readonly queue: QueueTotals | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** A gauge with samples for each object, labeled with its kind, namespace and name and with `labelNames`. */
+/** A gauge with samples for each object, with its kind, namespace, name and `labelNames` as labels. */
 export interface ObjectGauge {
   readonly name: string;
   readonly help: string;
@@ -30,8 +30,8 @@ export interface ObjectGauge {
 }
 
 /**
- * All metrics of single objects. States are labels of a 1, and a state that is over has no sample; times are
- * points in time, so that a graph of them is flat and `time() - x` is the age.
+ * Metrics of single objects. States are labels with the value 1, and only the current state has a sample.
+ * Times are absolute, so that graphs are flat and `time() - x` is the age.
  */
 export const objectGauges: readonly ObjectGauge[] = [
   {
@@ -198,7 +198,7 @@ function dateInSeconds(time: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms / 1_000;
 }
 
-/** Zero is a number too. */
+/** Also exports zero. */
 function counted(value: number | undefined): Sample[] {
   return value === undefined ? [] : [{ value }];
 }

@@ -1,18 +1,18 @@
 import type { ProvisionerKey } from "../../coder/model.ts";
 import type { CoderObserver } from "../../coder/observer.ts";
 
-/** As many coderds, and as many keys of each, as are remembered: what they say may be made up to fill the memory. */
+/** Limits of remembered coderds and keys, because an untrusted coderd could fill the memory. */
 const MAX_CODERDS = 10_000;
 const MAX_KEYS = 1_000;
 
 /**
- * Dates that only coderd knows, as the controllers' own questions brought them up: metrics ask nothing
- * themselves. All in seconds since the epoch. What a coderd says is kept apart from what others say.
+ * Dates that only coderd knows, collected from requests of the controllers; metrics send no requests. In
+ * seconds since the epoch. Dates of different coderds are kept separately.
  */
 export class CoderdDates implements CoderObserver {
   readonly #keyCreation = new Map<string, Map<string, number>>();
 
-  /** Keys that others made in coderd are among them: a number each, which costs less than to distinguish them. */
+  /** Includes keys that the operator did not create; a number for each costs less than filtering them. */
   provisionerKeysListed(url: string, keys: readonly ProvisionerKey[]): void {
     const known = this.#keyCreation.get(url) ?? new Map<string, number>();
     remember(this.#keyCreation, MAX_CODERDS, [url, known]);
@@ -26,18 +26,18 @@ export class CoderdDates implements CoderObserver {
     return this.#keyCreation.get(url)?.get(id);
   }
 
-  /** The number of dates that are remembered. */
+  /** Number of remembered dates. */
   get size(): number {
     return [...this.#keyCreation.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Of this coderd nobody will ask again. */
+  /** The coderd is no longer in use. */
   forget(url: string): void {
     this.#keyCreation.delete(url);
   }
 }
 
-/** Puts an entry last, and takes the first out when there are more than `most`. */
+/** Adds an entry at the end, and removes the first one if the limit is exceeded. */
 function remember<Value>(map: Map<string, Value>, most: number, [key, value]: [string, Value]): void {
   map.delete(key);
   map.set(key, value);

@@ -47,7 +47,7 @@ function finish(kind: Kind, result: "success" | "error", name = "coder"): void {
   else metrics.reconciled("any", { ...run, result, error: new Error("x"), retryInMs: 1, failures: 1 });
 }
 
-/** The samples of a metric, without its name. */
+/** Samples of a metric without its name. */
 async function samples(name: string): Promise<string[]> {
   const lines = (await metrics.registry.metrics()).split("\n");
   return lines.filter((line) => line.startsWith(`${name}{`)).map((line) => line.slice(name.length));

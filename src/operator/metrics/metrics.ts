@@ -23,15 +23,15 @@ import { objectGauges } from "./gauges.ts";
 import { CoderdDates } from "./key-dates.ts";
 
 const PREFIX = "coder_k8s_";
-/** Up to what a call to coderd (10 s) and a session with a database (30 s) may take. */
+/** Up to the limits of calls to coderd (10 s) and of database sessions (30 s). */
 const CALL_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const OBJECT_LABELS = ["kind", "namespace", "name"] as const;
 
-/** A run without an error. */
+/** A successful reconcile. */
 interface Sync {
   /** In seconds since the epoch. */
   readonly at: number;
-  /** The coderd that the object runs: what it reported is forgotten with the object. */
+  /** URL of the coderd that the object runs. Its dates are dropped together with the object. */
   readonly url: string | undefined;
 }
 
@@ -43,17 +43,17 @@ interface Measured extends MeasuredKind {
 
 interface OperatorMetricsOptions {
   readonly clock: Clock;
-  /** Lets others run between two parts of a scrape; the next turn of the event loop unless a test counts them. */
+  /** Yields between parts of a scrape. Defaults to the next turn of the event loop. */
   readonly turn?: () => Promise<void>;
 }
 
 /**
- * The runtime's metrics and those of single objects. The latter are read from the caches when they are asked
- * for, so deleted objects are not in them; only the leader exports them, or every object would be counted once for
- * each replica.
+ * Metrics of the runtime and of single objects. The latter are read from the caches at scrape time, so
+ * deleted objects have none. Only the leader exports them; otherwise, every object would be counted once per
+ * replica.
  */
 export class OperatorMetrics extends RuntimeMetrics {
-  /** Receives what coderds report. */
+  /** Receives dates from coderd. */
   readonly coderd = new CoderdDates();
   readonly #clock: Clock;
   readonly #queues = new Map<ObjectKey, QueueNumbers>();
@@ -96,12 +96,12 @@ export class OperatorMetrics extends RuntimeMetrics {
     this.#databaseCalls.observe({ call, result }, seconds);
   }
 
-  /** A token stays valid although its control plane is gone. */
+  /** Counts a token that is still valid although its control plane is deleted. */
   tokenLeftBehind(): void {
     this.#tokensLeft.inc();
   }
 
-  /** What the queues of a control plane hold, or that nobody looks at them any more. */
+  /** Receives the state of the queues of a control plane, or undefined when polling ends. */
   queueObserved(controlPlane: ObjectKey, numbers: QueueNumbers | undefined): void {
     if (numbers) this.#queues.set(controlPlane, numbers);
     else this.#queues.delete(controlPlane);
@@ -140,7 +140,7 @@ export class OperatorMetrics extends RuntimeMetrics {
     }
   }
 
-  /** In seconds since the epoch, as the operator noted it when it made the token. */
+  /** In seconds since the epoch, as recorded when the token was created. */
   #tokenExpiry(namespace: string, name: string | undefined): number | undefined {
     const secret = name ? this.#secrets?.get(keyOf({ namespace, name })) : undefined;
     const expiry = secret && tokenExpiry(secret);

@@ -59,7 +59,7 @@ import { ensureRegistration } from "./registration/step.ts";
 import { registrationOf, withDefaults } from "./spec.ts";
 import { conditionTypes, quietReasons, readiness } from "./status.ts";
 
-/** Runs workspace proxies from CoderWorkspaceProxies, and registers those at coderd that bring no token. */
+/** Runs workspace proxies for CoderWorkspaceProxies, and registers those without a token in coderd. */
 export function workspaceProxyController(ports: CoderPorts): Controller {
   return controller("workspace-proxy")
     .for(CoderWorkspaceProxy, {

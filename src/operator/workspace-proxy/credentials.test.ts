@@ -13,7 +13,7 @@ const spec: WorkspaceProxySpec = {
   certs: { secrets: [{ name: "company-ca", key: "ca.crt" }] },
 };
 
-/** Reads with Secrets that hold these values, and returns which client was asked for. */
+/** Reads the credentials with the given Secrets, and returns which client was requested. */
 async function read(secrets: Record<string, Record<string, string>>) {
   const targets: CoderTarget[] = [];
   const encoded = Object.entries(secrets).map(([name, values]) => {

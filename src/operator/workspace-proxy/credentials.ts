@@ -8,7 +8,7 @@ import type { Environment, Snapshot } from "./observe.ts";
 import type { Access, Coderd } from "./session.ts";
 import { conditionTypes, type WorkspaceProxyResult } from "./status.ts";
 
-/** Reads the credentials that the spec refers to. Whether coderd takes them, the next step will find out. */
+/** Reads the credentials in the spec. The next step checks whether coderd accepts them. */
 export async function readCredentials(
   snapshot: Snapshot,
   environment: Environment,
@@ -24,7 +24,7 @@ export async function readCredentials(
   };
 }
 
-/** Those that the operator renews itself, or that only the pods use. */
+/** Credentials that the operator renews, or that only the pods use. */
 function lastingCredentials(
   coderd: Coderd,
   { proxy: { credentials }, sources }: Snapshot,
@@ -54,7 +54,7 @@ async function bootstrapSession(
   const client = ports.coderd.client({ url: coderd.url, token, ...trust });
   const inputs = [coderd.url, token, trust.ca, trust.fault];
   const session = { client, coderd, fingerprint: fingerprint(inputs) };
-  // The first questions are those of the registration, which heeds what coderd answers.
+  // The first requests belong to the registration, which handles failures of coderd.
   if (!object.status?.registered) return { ...found, value: { kind: "session", ...session } };
   const before = findCondition(object.status.conditions, conditionTypes.credentials);
   const emit = own.emit.bind(own);

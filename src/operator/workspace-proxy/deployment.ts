@@ -10,20 +10,20 @@ import { httpContainerPort, type WorkspaceProxy } from "./spec.ts";
 
 export const primaryURLVariable = "CODER_PRIMARY_ACCESS_URL";
 
-/** The variables by which a proxy learns its own URLs. Where the user sets one, ours stays out. */
+/** Variables with the URLs of the proxy. The operator does not set those that the user sets. */
 export const ownURLVariables = ["CODER_ACCESS_URL", "CODER_WILDCARD_ACCESS_URL"] as const;
 
-/** What the cluster and coderd decide, not the spec. */
+/** Inputs from the cluster and coderd, in addition to the spec. */
 export interface DeploymentInputs {
   readonly image: string;
-  /** URL of the coderd that the proxy serves. */
+  /** URL of the coderd that the proxy belongs to. */
   readonly primaryAccessURL: string;
   readonly token: SecretKey;
-  /** Makes a new token reach the pods; see `tokenChecksum`. */
+  /** Rolls out a new token; see `tokenChecksum`. */
   readonly tokenChecksum: string;
   readonly envFromNames: EnvFromNames;
   readonly clusterDomain: string;
-  /** The address of the proxy's Service, once it is known. */
+  /** IP address of the proxy's Service, if known. */
   readonly clusterIP?: string | undefined;
   readonly hostAliases?: readonly HostAlias[];
 }
@@ -43,7 +43,7 @@ export function proxyDeployment(proxy: WorkspaceProxy, inputs: DeploymentInputs)
     program: {
       name: "workspace-proxy",
       image: inputs.image,
-      // The image's entrypoint ends in `server`, which would take `wsproxy` for an argument.
+      // The image's entrypoint ends with `server`, which would treat `wsproxy` as an argument.
       command: ["/opt/coder"],
       subcommand: ["wsproxy", "server"],
       args: [
@@ -68,8 +68,7 @@ function primaryEnv({ primaryAccessURL, token: { name, key } }: DeploymentInputs
 }
 
 /**
- * A proxy reports to coderd under which URL browsers reach it. The exposure knows; a proxy that has none is
- * reached inside the cluster.
+ * A proxy reports its URL for browsers to coderd: that of the exposure or, without one, the in-cluster URL.
  */
 function ownURLEnv(
   proxy: WorkspaceProxy,

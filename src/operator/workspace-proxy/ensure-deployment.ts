@@ -20,7 +20,9 @@ interface ProxyInputs extends PodChange {
   readonly service: ServedBy | undefined;
 }
 
-/** Keeps the proxy's Deployment and reports how many of its pods serve. What runs stays as it is while we wait. */
+/**
+ * Applies the proxy's Deployment and reports its available pods. Does not change running pods while it waits.
+ */
 export async function ensureDeployment(
   snapshot: Snapshot,
   environment: Environment,
@@ -53,9 +55,9 @@ export async function ensureDeployment(
 }
 
 /**
- * A URL that the spec gives is for DNS to find, and so is one that pods dial already and that was not mapped: there is a
- * way to it, which may have another certificate than coderd. While nobody knows which name needs mapping, those
- * before stay.
+ * A URL in the spec is resolved by DNS. The same applies to a URL that pods already use without a host alias,
+ * because that path may have a different certificate than coderd. While the required aliases are unknown,
+ * keeps the existing ones.
  */
 function aliasesOf(
   { controlPlane, accessURL }: Coderd,

@@ -5,7 +5,7 @@ import type { CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxySpec } from "../../api/v1alpha1/workspace-proxy.ts";
 import { findCoderd } from "./find-coderd.ts";
 
-/** Without a reference nothing of the cluster is needed. */
+/** Without a reference, the cluster is not needed. */
 const find = (spec: WorkspaceProxySpec) =>
   findCoderd(snapshotOf(stored<CoderWorkspaceProxy>({ spec })), {
     ports: { clusterDomain: "cluster.local" },

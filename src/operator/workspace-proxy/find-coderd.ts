@@ -8,7 +8,7 @@ import type { Snapshot } from "./observe.ts";
 import type { Coderd } from "./session.ts";
 import type { WorkspaceProxyResult } from "./status.ts";
 
-/** Finds the coderd that the spec names, by reference or by URL. */
+/** Finds the coderd in the spec, by reference or by URL. */
 export async function findCoderd(
   { controlPlane, proxy, sources }: Snapshot,
   { ports }: { readonly ports: Pick<CoderPorts, "clusterDomain"> },

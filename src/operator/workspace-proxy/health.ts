@@ -5,7 +5,7 @@ import type { Snapshot } from "./observe.ts";
 import { registrationOf } from "./spec.ts";
 import type { WorkspaceProxyResult } from "./status.ts";
 
-/** Publishes the health of the proxy as coderd sees it. `seen` is absent when coderd could not be asked. */
+/** Publishes the health of the proxy as reported by coderd. `seen` is absent if coderd could not be asked. */
 export async function reportHealth(
   { proxy }: Snapshot,
   _environment: unknown,
@@ -21,7 +21,7 @@ export async function reportHealth(
   return { status: { health: seen.status }, condition: verdict(seen) };
 }
 
-/** What stands for the health of a proxy that could be asked for, in the place of one that may be out of date. */
+/** Health of a registered proxy that could not be queried. The previous value may be outdated. */
 const UNKNOWN = "unknown";
 
 function notKnown(reason: string, message: string, health: string | undefined): WorkspaceProxyResult {
@@ -59,7 +59,7 @@ function verdict(seen: WorkspaceProxy): ConditionState {
   }
 }
 
-/** The port that a connection came from differs each time: news for nobody, and a write of the status. */
+/** Removes the source port of connections, which differs each time and would cause status writes. */
 function complaints({ errors }: WorkspaceProxy): string {
   return errors.length > 0 ? `: ${redact(errors.join("; ")).replace(/:\d+->/g, "->")}` : "";
 }

@@ -8,21 +8,24 @@ import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
 import type { ProxySession } from "./session.ts";
 
-/** The proxy as coderd showed it. */
+/** The proxy as reported by coderd. */
 export interface SeenProxy {
   readonly record: WorkspaceProxy;
   readonly at: number;
-  /** When it was first seen to fare as it does. */
+  /** Since when it has had its current status. */
   readonly since: number;
-  /** What the answer depended on. */
+  /** Inputs of the request. */
   readonly inputs: string;
 }
 
-/** What the operator remembers of one workspace proxy between runs, so that most of them need not ask coderd. */
+/**
+ * In-memory state of one workspace proxy between reconciles, so that most reconciles send no requests to
+ * coderd.
+ */
 export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
   seen?: SeenProxy;
   readonly registration: Backoff<CoderFailure>;
-  /** The session that last worked: it may outlive its Secret when a whole namespace is deleted. */
+  /** The last working session. It may outlive its Secret when a namespace is deleted. */
   session?: ProxySession;
 }
 

@@ -35,34 +35,34 @@ import { ownURLVariables } from "./deployment.ts";
 import type { Memory } from "./memory.ts";
 import { controlPlaneNameOf, registrationOf, type WorkspaceProxy, withDefaults } from "./spec.ts";
 
-/** A workspace proxy as one run sees it: all that is read of the cluster, the time included. */
+/** A workspace proxy in one reconcile: everything that was read from the cluster, and the time. */
 export interface Snapshot {
   readonly now: number;
   readonly object: Stored<CoderWorkspaceProxy>;
   readonly proxy: WorkspaceProxy;
   readonly owner: Owner;
-  /** The control plane that the spec names, if it exists. */
+  /** The referenced control plane, if it exists. */
   readonly controlPlane: ObservedControlPlane | undefined;
-  /** The Service that has the name of that control plane's. */
+  /** The Service with the name of that control plane's. */
   readonly coderdService: Stored<Service> | undefined;
-  /** The one that has the name of this proxy's, whoever it belongs to. */
+  /** The Service with the name of this proxy's, regardless of its owner. */
   readonly service: Stored<Service> | undefined;
-  /** The Secrets that the operator made for this proxy. */
+  /** Secrets that the operator created for this proxy. */
   readonly secrets: readonly Stored<Secret>[];
-  /** The token that the operator keeps for the proxy; none for a proxy that brings its own. */
+  /** The token that the operator stored for the proxy. Undefined if the spec contains a token. */
   readonly keptToken: string | undefined;
-  /** That of this proxy, not one of somebody else that has its name. */
+  /** The Deployment of this proxy, not a conflicting one with its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
   readonly removePod: RemovePod;
   readonly warnings: PodWarnings;
-  /** Why pods of the newest template are refused. */
+  /** Why pods of the newest template are rejected. */
   readonly refusal: string | undefined;
-  /** Whether the cluster has the Gateway API. */
+  /** A kind of the Gateway API that the cluster lacks. */
   readonly missingGatewayKind: Kind | undefined;
-  /** The names of the cluster's ingress classes; absent where the operator may not read them. */
+  /** Names of the ingress classes. Absent if the operator is not permitted to read them. */
   readonly ingressClasses: readonly string[] | undefined;
-  /** The Secrets and ConfigMaps that the spec refers to. */
+  /** Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
 }
 
@@ -105,8 +105,8 @@ export async function observe(
 }
 
 /**
- * The token under the Secret's present name or, after a rename, still under the one before. What belongs to somebody
- * else, or is blank, does not count.
+ * The token in the current Secret or, after a rename, in the previous one. Ignores foreign Secrets and blank
+ * values.
  */
 function keptToken(
   proxy: WorkspaceProxy,
@@ -125,7 +125,7 @@ function keptToken(
 
 type ControlPlane = ObservedControlPlane | undefined;
 
-/** The Secrets and ConfigMaps whose content matters to the operator; of those that only pods read, what may restart them. */
+/** Secrets and ConfigMaps whose content the operator uses, and those that restart pods when they change. */
 function sourceNames(object: Stored<CoderWorkspaceProxy>, controlPlane: ControlPlane): SourceNames {
   const proxy = withDefaults(object);
   const { tokens = [], secrets, configMaps = [] } = credentialSources(proxy, controlPlane);

@@ -1,26 +1,28 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
 
-/** The coderd that the proxy is for. */
+/** The coderd of the proxy. */
 export interface Coderd {
-  /** Where the operator reaches it. */
+  /** URL for requests of the operator. */
   readonly url: string;
-  /** What it calls itself: the proxy sends browsers there. */
+  /** Access URL of coderd. The proxy redirects browsers to it. */
   readonly accessURL: string;
-  /** The image to run when the spec names none. */
+  /** Image for the proxy if the spec does not set one. */
   readonly image: string;
-  /** Absent when coderd is not one of ours. */
+  /** Absent if coderd is not run by a control plane in this cluster. */
   readonly controlPlane?: FoundControlPlane;
 }
 
-/** A session at coderd's API. */
+/** A session with coderd's API. */
 export interface ProxySession {
   readonly kind: "session";
   readonly client: CoderClient;
   readonly coderd: Coderd;
-  /** Differs when an answer given earlier may no longer be true: another token, another license. */
+  /**
+   * Differs if a previous response may be outdated, for example after a change of the token or the license.
+   */
   readonly fingerprint: string;
 }
 
-/** What the credentials of the spec open: coderd's API, or no more than the door for the proxy itself. */
+/** What the credentials in the spec allow: access to coderd's API, or only the token of the proxy itself. */
 export type Access = ProxySession | { readonly kind: "token"; readonly token: string };

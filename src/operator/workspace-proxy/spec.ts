@@ -17,7 +17,7 @@ import { type PodSettings, podSettings } from "../workload/settings.ts";
 /** coderd's own entry in its list of proxies. */
 const reservedProxyNames = ["primary"];
 
-/** How the proxy presents itself at coderd, and where its token is kept. */
+/** How the proxy appears in coderd, and where its token is stored. */
 export interface Registration {
   readonly proxyName: string;
   readonly displayName: string;
@@ -25,7 +25,7 @@ export interface Registration {
   readonly token: SecretKey;
 }
 
-/** How the proxy comes by its session token. `none` is an object from before admission asked for one. */
+/** Source of the proxy's session token. `none` only for objects stored before the validation rule existed. */
 type ProxyCredentials =
   | { readonly kind: "given"; readonly token: SecretKey }
   | {
@@ -38,32 +38,32 @@ type ProxyCredentials =
   | { readonly kind: "none" };
 
 /**
- * A workspace proxy with every default filled in and every name trimmed. `childName` is that of the
- * Deployment, the Service and the exposure.
+ * A workspace proxy with defaults applied and names trimmed. `childName` is the name of the Deployment, the
+ * Service and the exposure.
  */
 export interface WorkspaceProxy extends Exposed {
   readonly app: "coder-workspace-proxy";
-  /** Absent means the image of the control plane that the proxy belongs to, else the default image. */
+  /** Defaults to the image of the control plane, otherwise the default image. */
   readonly image: string | undefined;
   readonly replicas: number;
   readonly pod: PodSettings;
   readonly derpOnly: boolean;
-  /** Absent means what coderd calls itself. */
+  /** Defaults to coderd's access URL. */
   readonly primaryAccessURL: string | undefined;
   readonly credentials: ProxyCredentials;
 }
 
-/** How the operator registers the proxy; absent when that is not for it to do. */
+/** How the operator registers the proxy. Absent if the operator does not. */
 export function registrationOf({ credentials }: WorkspaceProxy): Registration | undefined {
   return "registration" in credentials ? credentials.registration : undefined;
 }
 
-/** The control plane that the spec names, if it names one. */
+/** Name of the referenced control plane, if any. */
 export function controlPlaneNameOf({ credentials }: WorkspaceProxy): string | undefined {
   return credentials.kind === "controlPlane" ? credentials.name : undefined;
 }
 
-/** Where the proxy's token is, or will be. */
+/** Location of the proxy's token. */
 export function tokenKeyOf(proxy: WorkspaceProxy): SecretKey | undefined {
   const { credentials } = proxy;
   return credentials.kind === "given" ? credentials.token : registrationOf(proxy)?.token;
@@ -73,7 +73,7 @@ export const httpContainerPort: ContainerPort = { name: "http", containerPort: 3
 
 const probeDefaults = { readiness: readinessProbeDefault, liveness: livenessProbeDefault };
 
-/** Takes any stored object, also one from before the CRD had defaults and rules. */
+/** Accepts any stored object, including objects stored before the CRD had defaults and validation rules. */
 export const withDefaults = oncePerObject(settingsOf);
 
 function settingsOf(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
@@ -98,13 +98,14 @@ function settingsOf(stored: Stored<CoderWorkspaceProxy>): WorkspaceProxy {
 }
 
 /**
- * A user and a password in a URL, which admission refuses by now, are used by nobody and would be seen in a status.
+ * Removes a user and a password from a URL stored before admission rejected them. They are not used and would
+ * be visible in a status.
  */
 function withoutCredentials(address: string | undefined): string | undefined {
   return address?.replace(/^([^/?#]*\/\/)[^/?#]*@/, "$1");
 }
 
-/** Of several ways the most automatic one wins, as it always has with bootstrap and a given token. */
+/** If several sources are set, the most automatic one applies, for compatibility. */
 function credentials(spec: WorkspaceProxySpec, identity: Identity): ProxyCredentials {
   const { bootstrap } = spec;
   const controlPlane = trimmed(spec.controlPlaneRef?.name);

@@ -8,7 +8,7 @@ const none: HealthFinding = { section: "provisioner_daemons", code: "EPD01", isE
 
 const report = (madeAt: number, findings: readonly HealthFinding[]) => ({ madeAt, findings });
 
-/** What is held after reports in turn, each made after the one before. */
+/** The findings held after the given reports, in order. */
 function heldAfter(replicas: number, ...turns: readonly (readonly HealthFinding[])[]) {
   return codes(
     turns.map((findings, minute) => report(minute, findings)),

@@ -4,9 +4,10 @@ import type { HeldFindings } from "../memory.ts";
 import type { ControlPlaneResult } from "../status.ts";
 
 /**
- * Adds a report to what is held from earlier ones. Any replica may answer, each with a report of its own that is up to
- * ten minutes old, so answers alternate while they see things differently. With several replicas a finding is therefore held until
- * two reports for each have come without it; a report that is repeated counts once. With one replica the newest counts.
+ * Adds a report to the held findings. Any replica may respond with its own report, up to ten minutes old, so
+ * responses alternate if replicas disagree. With several replicas, a finding is therefore held until two
+ * reports per replica have not contained it; repeated reports count once. With one replica, only the newest
+ * report counts.
  */
 export function addReport(held: HeldFindings, report: HealthReport, replicas: number): HeldFindings {
   const present = new Set(report.findings.map(keyOf));
@@ -20,7 +21,7 @@ export function addReport(held: HeldFindings, report: HealthReport, replicas: nu
   return [...report.findings.map((finding) => ({ finding, absentFrom: [] })), ...waning];
 }
 
-/** What is held, for the status, in an order that does not depend on who answered last: a new leader goes on from there. */
+/** The held findings for the status, in a stable order. A new leader continues with them. */
 export function recorded(held: HeldFindings): NonNullable<ControlPlaneResult["status"]> {
   const findings = held
     .map(({ finding: { section, code, isError } }) => ({ section, code, error: isError }))
@@ -28,7 +29,10 @@ export function recorded(held: HeldFindings): NonNullable<ControlPlaneResult["st
   return { healthFindings: findings.length > 0 ? findings : undefined };
 }
 
-/** What an earlier leader held. A status can be forged, so nothing is taken from it that coderd never says. */
+/**
+ * The findings held by an earlier leader. A status can be forged, so only findings that coderd can report are
+ * accepted.
+ */
 export function recalled({ healthFindings = [] }: ControlPlaneStatus = {}): HeldFindings {
   return healthFindings
     .filter(isFinding)

@@ -6,20 +6,23 @@ import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
 
-/** How often coderd is asked whether its database is back, or whether a suspicion is true. */
+/** Polling interval during an outage or a suspected outage of the database. */
 export const PROBE_EVERY_MS = 10_000;
 
-/** How often it is asked while nothing is suspected: neither its pods nor their probes show an outage. */
+/** Polling interval otherwise, because neither pods nor probes report an outage. */
 const ROUTINE_MS = 25_000;
 const AT_ONCE_MS = 100;
 
 interface Asked {
   readonly token: string | undefined;
-  /** Whether a pod is ready: of any other, nothing is expected. */
+  /** Whether a pod is ready. Other pods need not respond. */
   readonly isServing: boolean;
 }
 
-/** Whether coderd can't reach its database. It is asked at once when a request of ours or of a dependent met that. */
+/**
+ * Determines whether coderd can reach its database. Checks immediately if a request of the operator or of a
+ * dependent reported an outage.
+ */
 export async function findOutage(
   snapshot: Snapshot,
   environment: Environment,
@@ -38,18 +41,21 @@ export async function findOutage(
   return outage;
 }
 
-/** An outage ends when coderd answers, not when it falls silent. */
+/** An outage ends when coderd responds, not when it stops responding. */
 function outageBy(failure: CoderFailure, before: CoderFailure | undefined): CoderFailure | undefined {
   if (isDatabaseOutage(failure)) return failure;
   return mayPass(failure) ? before : undefined;
 }
 
-/** What that means for a condition which nothing else makes False. */
+/** Reports the outage in a condition that nothing else makes False. */
 export function withoutDatabase(outage: CoderFailure): ConditionState {
   return { status: "False", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
 }
 
-/** Runs again when coderd is to be asked: at once when a step of this run met a coderd without its database. */
+/**
+ * Triggers a reconcile when the next check is due, or immediately if a step of this reconcile detected an
+ * outage.
+ */
 export function askingAgain(
   result: ControlPlaneResult,
   conditions: ReadonlyMap<string, ConditionState>,
@@ -59,7 +65,7 @@ export function askingAgain(
     memory,
   }: { readonly token: string | undefined; readonly now: number; readonly memory: Memory },
 ): ControlPlaneResult {
-  // The first token was found to work a moment ago.
+  // The first token was checked a moment ago.
   if (token) memory.databaseProbe ??= { askedAt: now, outage: undefined };
   const { databaseProbe, suspectsDatabase } = memory;
   const said = [...conditions.values(), ...(result.condition ? [result.condition] : [])];

@@ -8,14 +8,14 @@ import { reportHealth } from "./step.ts";
 const NOW = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 
-/** When the next run comes, for a coderd that was asked at a time. */
+/** Delay until the next reconcile if coderd was asked at the given time. */
 async function nextRun(askedAt: number): Promise<number | undefined> {
   const controlPlane = { operatorAccess: { kind: "generated" } };
   const snapshot = { now: NOW, controlPlane, poolsMayRest: false } as unknown as Snapshot;
   const healthAsked = { inputs: fingerprint(["token"]), answer: new Promise<never>(() => {}) };
   const memory = { ...newMemory({ random: () => 0.5 }), health: { held: [], askedAt }, healthAsked };
   const clock = new VirtualClock();
-  // A busy run leaves an answer that takes long to the next one.
+  // A busy reconcile does not wait for a slow response.
   const inputs = { token: "token", isBusy: true, outage: undefined };
   const run = reportHealth(snapshot, { memory, clock } as unknown as Environment, inputs);
   await clock.advance(100);

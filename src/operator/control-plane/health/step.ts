@@ -9,22 +9,22 @@ import { addReport, recalled, recorded } from "./findings.ts";
 import { PROBE_EVERY_MS, withoutDatabase } from "./outage.ts";
 import { verdict } from "./verdict.ts";
 
-/** A replica makes a report every ten minutes at most, so asking more often says little more. */
+/** A replica creates a report at most every ten minutes, so shorter intervals have little benefit. */
 const ASK_EVERY_MS = 5 * 60_000;
-/** How long a report counts while no other is to be had. */
+/** Maximum age of a report while no newer one is available. */
 const VALID_MS = 15 * 60_000;
-/** The first report takes a coderd seconds to make. Whatever else the run found out is published without it after this time. */
+/** coderd needs seconds to create its first report. After this time, the status is published without it. */
 const MAX_WAIT_MS = 100;
-/** When a run looks for a report that it did not wait for. */
+/** Delay until the next reconcile reads a pending report. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface HealthInputs {
   readonly token: string | undefined;
-  /** coderd says that it can't reach its database. */
+  /** coderd reports that it cannot reach its database. */
   readonly outage: CoderFailure | undefined;
 }
 
-/** Asks for a report, if one is due, so that coderd makes it while the run asks other questions. */
+/** Requests a report if one is due, so that coderd creates it during the other requests of the reconcile. */
 export function askForHealth(snapshot: Snapshot, environment: Environment, inputs: HealthInputs): void {
   const { memory } = environment;
   const { token, outage } = inputs;
@@ -34,13 +34,13 @@ export function askForHealth(snapshot: Snapshot, environment: Environment, input
   if (memory.healthBackoff.current(attempt) || memory.healthAsked?.inputs === attempt.inputs) return;
   const answer = coderdClient(token, { snapshot, environment }).health();
   memory.healthAsked = { inputs: attempt.inputs, answer };
-  // The run may end before anything waits for the answer.
+  // The reconcile may end before it reads the response.
   answer.catch(() => delete memory.healthAsked);
 }
 
 /**
- * Says what coderd thinks of its own health, every five minutes. A coderd that can't say is no sick one. `isBusy`: this run
- * found out something else of coderd, which does not wait for a report that takes long.
+ * Reports the health of coderd every five minutes. A missing response does not count as unhealthy. `isBusy`:
+ * the reconcile has other results, which must not wait for a slow report.
  */
 export async function reportHealth(
   snapshot: Snapshot,
@@ -77,7 +77,7 @@ export async function reportHealth(
   return { ...known(snapshot, memory.health), requeueAfterMs: ASK_EVERY_MS };
 }
 
-/** When the next report is due; never later than if the last one were of this moment, also when the clock was set back. */
+/** Delay until the next report is due. Bounded, in case the clock was set back. */
 function untilDue({ now }: Snapshot, { memory: { health } }: Environment): number {
   const dueInMs = health ? health.askedAt + ASK_EVERY_MS - now : 0;
   return dueInMs <= ASK_EVERY_MS ? dueInMs : 0;
@@ -87,7 +87,7 @@ function attemptWith(token: string, { now }: Snapshot): Attempt {
   return { inputs: fingerprint([token]), now };
 }
 
-/** What comes of the work, if it does so in time. */
+/** Result of the work, if it ends in time. */
 async function within<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const cancel = clock.setTimer(() => late.resolve(undefined), ms);
@@ -99,7 +99,7 @@ function known({ poolsMayRest }: Snapshot, { held }: ReportedHealth): ControlPla
   return { condition: verdict(findings, poolsMayRest), status: recorded(held) };
 }
 
-/** A coderd that does not answer for once is as healthy as its last report says. */
+/** If coderd does not respond, its last report remains valid for a while. */
 function notReported(
   { failure, retryInMs }: BackedOff<CoderFailure>,
   snapshot: Snapshot,

@@ -3,7 +3,7 @@ import type { HealthFinding, HealthSection } from "../../../coder/health.ts";
 
 const NO_DAEMONS = "EPD01";
 
-/** What each of coderd's codes means, and what helps. */
+/** Meaning of coderd's codes, and what to do. */
 const meanings: Readonly<Record<string, string>> = {
   EACS01: "no access URL is set; set CODER_ACCESS_URL",
   EACS02: "the access URL is not valid; correct CODER_ACCESS_URL",
@@ -37,7 +37,7 @@ const meanings: Readonly<Record<string, string>> = {
     "WebSocket connections to the access URL transfer wrong messages; check the proxy in front of coderd",
 };
 
-/** Where a finding without a known code was made, and the reason that it gives the condition. */
+/** Texts for unknown codes and condition reasons, by section. */
 const sections: Readonly<Record<HealthSection, { readonly about: string; readonly reason: string }>> = {
   access_url: { about: "the access URL", reason: "AccessURLFailing" },
   database: { about: "the database", reason: "DatabaseFailing" },
@@ -48,8 +48,8 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
 };
 
 /**
- * What the findings mean for the condition: an error makes it False, warnings are only named. With `mayRest` the absence of
- * daemons is no fault.
+ * Converts findings to a condition: an error makes it False; warnings are only listed. With `mayRest`,
+ * missing daemons are not a problem.
  */
 export function verdict(findings: readonly HealthFinding[], mayRest: boolean): ConditionState {
   const counted = findings.filter(({ code }) => !mayRest || code !== NO_DAEMONS).toSorted(byGravity);
@@ -76,7 +76,7 @@ function words({ code, section, isError }: HealthFinding): string {
 
 const order = Object.keys(sections);
 
-/** Errors first, and always in the same order: a report that only lists them otherwise is no news. */
+/** Errors first, in a stable order, so that the message changes only with the findings. */
 function byGravity(one: HealthFinding, other: HealthFinding): number {
   return (
     Number(other.isError) - Number(one.isError) ||

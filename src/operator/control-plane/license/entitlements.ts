@@ -12,18 +12,18 @@ import { coderdClient } from "../token/check.ts";
 import { listLicenses } from "./upload.ts";
 
 const REFRESH_MS = 2 * 60_000;
-/** A Service that has changed takes the nodes a moment. */
+/** Nodes need a moment to apply a change of a Service. */
 const NEW_ADDRESS_MS = 10_000;
 
-/** What coderd said of its licenses in this run. */
+/** Results of coderd's licenses in this reconcile. */
 export interface LicenseFacts {
   readonly entitlements: Result<Entitlements, CoderFailure>;
   readonly licenses: Result<readonly License[], CoderFailure>;
 }
 
 /**
- * Publishes what the licenses of the deployment allow, and coderd's version: every two minutes, and after an upload. The
- * value is there when coderd was asked in this run.
+ * Publishes the entitlements and coderd's version every two minutes and after an upload. Returns a value if
+ * coderd was asked in this reconcile.
  */
 export async function publishEntitlements(
   snapshot: Snapshot,
@@ -68,13 +68,13 @@ export async function publishEntitlements(
   };
 }
 
-/** How long the last answer is good for. One from the future, by a clock that was ahead, is good for nothing. */
+/** Remaining validity of the last result. A result from the future, due to a wrong clock, is not valid. */
 function untilRefresh({ object, now }: Snapshot): number {
   const age = now - Date.parse(object.status?.entitlementsLastChecked ?? "1970-01-01T00:00:00Z");
   return age >= 0 ? REFRESH_MS - age : 0;
 }
 
-/** When coderd is asked at an address at which it was not asked before: nobody may listen there. */
+/** Delay for requests to a new address, where no pod may be listening yet. */
 function untilNewAddress(url: string, { now }: Snapshot, { memory }: Environment): number {
   const asked = memory.askedAddress;
   if (!asked || asked.url === url) return Number.POSITIVE_INFINITY;
@@ -93,7 +93,7 @@ const unknownEntitlements: Partial<ControlPlaneStatus> = {
   externalProvisionerDaemonsEntitlement: "unknown",
 };
 
-/** What was known stays true for nobody knows how long, so it is not repeated. */
+/** Previous values may become outdated at any time, so they are not repeated. */
 const disabled = blocked<ControlPlaneStatus>(
   "Disabled",
   "The entitlements are unknown because spec.operatorAccess.disabled is set.",

@@ -9,18 +9,18 @@ import { type ControlPlaneResult, conditionTypes, unknown } from "../status.ts";
 import type { LicenseFacts } from "./entitlements.ts";
 import { EXPIRES_SOON, judgeLicense, type Licensing, licensingOf } from "./verdict.ts";
 
-/** coderd has about as many warnings as features. */
+/** coderd has about one warning per feature. */
 const MAX_WARNINGS = 20;
 
 interface TermInputs {
   readonly token: string | undefined;
-  /** What coderd said in this run; absent when it was not asked. */
+  /** Results of coderd in this reconcile. Absent if it was not asked. */
   readonly facts: LicenseFacts | undefined;
 }
 
 /**
- * Publishes how long the licenses of the deployment last and what they count, such as seats, whoever uploaded them. What is
- * known stays while coderd does not answer.
+ * Publishes the term and the usage of the licenses, including those that users uploaded. Keeps the last
+ * values while coderd does not respond.
  */
 export async function reportLicenseTerm(
   snapshot: Snapshot,
@@ -41,7 +41,7 @@ export async function reportLicenseTerm(
   return { condition, status: { license: statusOf(licensing) } };
 }
 
-/** The beginning of a state is an event by itself, but for the change from one good state to another. */
+/** Emits an event for a new state, except between good states. */
 function announce(next: ConditionState, before: Condition | undefined, { own }: Environment): void {
   if (next.status !== "True" || before?.status === "False" || before?.reason === next.reason) return;
   if (next.reason === EXPIRES_SOON) own.emit("Warning", next.reason, next.message);
@@ -79,7 +79,7 @@ function notKnown(reason: string, message: string): ControlPlaneResult {
   return { ...unknown(reason, message), status: { license: undefined } };
 }
 
-/** Nothing is known any more when coderd refuses to say it, and all that was known is when it is only out of reach. */
+/** Drops the values if coderd refuses to report them; keeps them if coderd is unreachable. */
 function unanswered(failure: CoderFailure): ControlPlaneResult {
   if (mayPass(failure)) return {};
   return notKnown(reasonOf(failure), withAdvice(failure));

@@ -20,12 +20,15 @@ import type { Environment, Snapshot } from "../observe.ts";
 import { type ControlPlaneResult, conditionTypes, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
 
-/** How often coderd is asked whether it still has a license. */
+/** Interval to check whether coderd still has a license. */
 const LIST_EVERY_MS = 2 * 60_000;
-/** A refused token is replaced by the next run, so that one should not be long in coming. */
+/** The next reconcile replaces a rejected token, so it should follow soon. */
 const RENEWED_TOKEN_MS = 1_000;
 
-/** One list for all steps of a run, and proof for the next that coderd still has a license. */
+/**
+ * Lists licenses once for all steps of a reconcile. The result also confirms to the next reconcile that
+ * coderd still has a license.
+ */
 export async function listLicenses(
   client: Pick<CoderClient, "licenses">,
   { now }: Snapshot,
@@ -38,20 +41,20 @@ export async function listLicenses(
   return answer;
 }
 
-/** All that a run knows of the license. */
+/** State of the license in a reconcile. */
 interface LicenseState {
-  /** The hash of the license that coderd was last given. */
+  /** Hash of the last uploaded license. */
   readonly appliedHash: string | undefined;
-  /** Whether coderd lists any license; absent while it was not asked in this run. */
+  /** Whether coderd lists a license. Absent if it was not asked in this reconcile. */
   readonly isListed: boolean | undefined;
   readonly isUploaded: boolean;
   readonly isFresh: boolean;
 }
 
-/** `list`: ask coderd whether it still has a license. */
+/** `list`: check whether coderd still has a license. */
 type LicensePlan = { readonly do: "keep" | "list" | "upload" };
 
-/** Uploads a license that is new to coderd, or that it has lost. coderd keeps every license that it was ever given. */
+/** Uploads a license that is new to coderd or that coderd has lost. coderd keeps all uploaded licenses. */
 export function planLicense(
   { appliedHash, isListed }: Pick<LicenseState, "appliedHash" | "isListed">,
   { hash, isListDue }: { readonly hash: string; readonly isListDue: boolean },
@@ -76,8 +79,8 @@ interface Upload {
 }
 
 /**
- * Uploads the license when it is new to coderd, or when coderd has lost it. The value says whether it did so in this run, so
- * that entitlements are worth a look at once.
+ * Uploads the license if it is new to coderd or if coderd has lost it. The value tells whether it was
+ * uploaded in this reconcile, so that the entitlements are refreshed immediately.
  */
 export async function ensureLicense(
   snapshot: Snapshot,
@@ -87,7 +90,7 @@ export async function ensureLicense(
   const ref = snapshot.controlPlane.license;
   if (!ref) return unknown("NotConfigured", "spec.licenseSecretRef is not set.");
   if (snapshot.controlPlane.operatorAccess.kind === "disabled") {
-    // Whether somebody has uploaded it the operator can't know.
+    // The operator cannot know whether a user uploaded it.
     const message =
       "Operator access is disabled; upload the license manually or remove spec.licenseSecretRef.";
     return unknown("Disabled", message);
@@ -134,11 +137,11 @@ async function act(
   if (!added.ok && added.failure.kind !== "duplicate") return { failed: added.failure };
   environment.memory.licenseListedAt = snapshot.now;
   delete environment.memory.listedLicenses;
-  // A status that is held back would not say that it was uploaded, and the next run would do it again.
+  // If this status write were delayed, the next reconcile would upload the license again.
   environment.memory.nextReport = { at: snapshot.now, awaitsReport: false };
   const license = `the license in Secret "${secretName}".`;
   const message = added.ok ? `Uploaded ${license}` : `coderd already has ${license}`;
-  // The first report of all says it in one event with everything else that was made.
+  // The event of the first report includes it.
   if (findCondition(snapshot.object.status?.conditions, conditionTypes.license))
     environment.own.emit("Normal", "LicenseApplied", message);
   return { next: { ...state, appliedHash: hash, isListed: true, isUploaded: true } };
@@ -165,10 +168,10 @@ function notApplied(
   upload: Upload,
 ): ControlPlaneResult<boolean> {
   const { memory } = upload.environment;
-  // A coderd that does not answer has not lost its license for that.
+  // An unreachable coderd has not lost its license.
   if (plan.do === "list" && mayPass(failure)) return { ...applied(upload, false), requeueAfterMs: retryInMs };
   const isRefused = failure.kind === "forbidden" && failure.why === "unauthenticated";
-  // A token that this very run found good will not be found better by the next.
+  // A token that was checked in this reconcile is not checked again by the next one.
   const mayRenew = isRefused && isNew && memory.goodToken?.checkedAt !== upload.snapshot.now;
   if (mayRenew) delete memory.goodToken;
   const requeueAfterMs = mayRenew ? RENEWED_TOKEN_MS : retryInMs;

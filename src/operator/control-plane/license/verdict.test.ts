@@ -5,7 +5,7 @@ import { judgeLicense, licensingOf } from "./verdict.ts";
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 24 * 60 * 60_000;
 
-/** A license by days from now. */
+/** A license with dates in days from now. */
 const license = (expires: number, { starts = -100, graceEnds = expires } = {}) => ({
   id: 1,
   uuid: "u",

@@ -5,20 +5,20 @@ import type { Entitlements, License } from "../../../coder/model.ts";
 import { redact } from "../../../coder/redact.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
-/** coderd begins to warn at the same time. */
+/** coderd starts to warn at the same time. */
 const SOON_MS = 30 * DAY_MS;
 const TRIAL_SOON_MS = 7 * DAY_MS;
 
-/** The license is good, and needs a successor. */
+/** The license is valid but must be replaced soon. */
 export const EXPIRES_SOON = "ExpiresSoon";
 
 const RENEW = "upload a new license, or store it in the Secret of spec.licenseSecretRef";
 
-/** What there is to judge of the licenses of a deployment. */
+/** Facts about the licenses of a deployment. */
 export interface Licensing {
   readonly entitlements: Entitlements;
   readonly hasLicenses: boolean;
-  /** Absent without a license that has dates. */
+  /** Absent without a license with dates. */
   readonly term: MergedTerm | undefined;
   readonly now: number;
 }
@@ -32,7 +32,10 @@ export function licensingOf(
   return { entitlements, hasLicenses: licenses.length > 0, term: mergedTerm(terms, now), now };
 }
 
-/** Whether the deployment is licensed, in its term and within its seats: the gravest that is not so gives the reason. */
+/**
+ * Condition of the license: accepted, within its term and within its limits. The most severe problem
+ * determines the reason.
+ */
 export function judgeLicense(licensing: Licensing): ConditionState {
   const { entitlements, hasLicenses, term } = licensing;
   if (!hasLicenses)
@@ -89,7 +92,7 @@ function hasGrace({ expires, graceEnds }: MergedTerm): boolean {
   return day(graceEnds) !== day(expires);
 }
 
-/** A date does not change from one look to the next, as the number of days left would. */
+/** A date, which does not change daily like a number of days. */
 function day(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }

@@ -9,32 +9,35 @@ import type { Tenancy } from "../../workload/rbac/tenancy.ts";
 import { DATABASE_RETRY_MS } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 
-/** How often a token that works is tried again, in case somebody revoked it. */
+/** Interval to check a working token, in case it was revoked. */
 const CHECK_EVERY_MS = 10 * 60_000;
 
 const OWNER_ROLE = "owner";
 
-/** One run of the steps that speak to coderd. */
+/** Input of the steps that use coderd. */
 export interface TokenRun {
   readonly snapshot: Snapshot;
   readonly environment: Environment;
-  /** Whether coderd's own Service leads to its pods, so that tokens may be sent there, and whether one is ready. */
+  /**
+   * Whether coderd's own Service selects its pods, so that tokens may be sent there, and whether one is
+   * ready.
+   */
   readonly isServed: boolean;
   readonly isServing: boolean;
-  /** Where the operator itself is. */
+  /** Namespace of the operator. */
   readonly tenancy: Pick<Tenancy, "operatorNamespace">;
 }
 
 /**
- * Whether coderd accepts a token, and lets it do what the operator needs. `lacksMembership`: coderd has organizations
- * that the operator is no member of.
+ * Whether coderd accepts a token and its permissions suffice. `lacksMembership`: the operator is not a member
+ * of all organizations.
  */
 export type TokenCheck = { readonly nextCheckMs: number } & (
   | { readonly verdict: "good"; readonly lacksMembership?: boolean }
   | { readonly verdict: "rejected" | "unclear"; readonly message: string }
 );
 
-/** A client for the control plane's coderd, at the URL of its Service; without a token for what coderd says to anybody. */
+/** Client for the control plane's coderd at its Service. Without a token for unauthenticated requests. */
 export function coderdClient(
   token: string | undefined,
   { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
@@ -45,8 +48,8 @@ export function coderdClient(
 }
 
 /**
- * Asks coderd about the token, unless it was found good a few minutes ago. `membership`: also ask whether its user is a
- * member of all organizations, which the database has just made sure of for a token that it confirms.
+ * Checks the token with coderd, unless this was done a few minutes ago. `membership`: also checks whether its
+ * user is a member of all organizations, which the database ensures for the tokens that it confirms.
  */
 export async function checkToken(
   token: string,
@@ -72,7 +75,7 @@ export async function checkToken(
     return { verdict: "rejected", message: refusal, nextCheckMs: DATABASE_RETRY_MS };
   }
   memory.goodToken = { hash, checkedAt: snapshot.now };
-  // Organizations may have been created since the user became a member of all.
+  // New organizations may exist since the user became a member of all.
   const memberOf = user.ok ? user.value.organizationIds : [];
   const lacksMembership =
     user.ok && organizations?.ok === true && organizations.value.some(({ id }) => !memberOf.includes(id));
@@ -80,8 +83,8 @@ export async function checkToken(
 }
 
 /**
- * Whether the token in the Secret was good when it was last tried: what counts while coderd does not answer. A
- * process that has just started goes by the status.
+ * Whether the last check of the token succeeded. Used while coderd does not respond. A new process uses the
+ * status.
  */
 export function wasGood(token: string, { name }: SecretKey, { snapshot, environment }: TokenRun): boolean {
   const { status } = snapshot.object;

@@ -8,11 +8,11 @@ import type { Snapshot } from "../observe.ts";
 import { databaseLoginVariable, databaseVariable } from "../references.ts";
 import type { TokenRun } from "./check.ts";
 
-/** The value with which coderd logs in to Amazon RDS by IAM instead of a password. */
+/** Value for IAM authentication to Amazon RDS instead of a password. */
 const CLOUD_IDENTITY = "awsiamrds";
 const LOGIN_FLAG = "--postgres-auth";
 
-/** Whether coderd's login takes the cloud identity of its pod. A flag beats the variable. */
+/** Whether coderd logs in with the cloud identity of its pod. A flag takes precedence over the variable. */
 function usesCloudIdentity({ controlPlane: { pod }, sources }: Snapshot): boolean {
   const flag = pod.extraArgs.findLastIndex((argument) => argument.split("=", 1)[0] === LOGIN_FLAG);
   if (flag >= 0)
@@ -21,7 +21,7 @@ function usesCloudIdentity({ controlPlane: { pod }, sources }: Snapshot): boolea
   return login.kind === "value" && login.value.trim() === CLOUD_IDENTITY;
 }
 
-/** The URL of coderd's database, as the spec gives it, if the operator can log in there. */
+/** The URL of coderd's database in the spec, if the operator can log in. */
 export function connectionUrl(snapshot: Snapshot): Result<string, AccessFailure> {
   const { controlPlane, sources } = snapshot;
   if (usesCloudIdentity(snapshot)) {
@@ -48,8 +48,8 @@ export function connectionUrl(snapshot: Snapshot): Result<string, AccessFailure>
 }
 
 /**
- * The failure with the host that does not resolve, where the spec has it from, and how to name it from the operator's
- * namespace: coderd resolves names in its own.
+ * Adds the host that does not resolve and its source to the failure, and suggests a name that resolves in the
+ * operator's namespace, because coderd resolves names in its own namespace.
  */
 export function withHost(
   failure: DatabaseFailure,
@@ -70,10 +70,10 @@ export function withHost(
   return { ...failure, message: `Host "${host}" (${origin}) does not resolve from ${from}; ${advice}.` };
 }
 
-/** What may be shown of a connection URL. */
+/** Part of a connection URL that is safe to show. */
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;
 
-/** An attempt at the database, which another spec, another URL or other inputs are reason enough to repeat at once. */
+/** A database attempt. A change of the spec, the URL or the inputs repeats it immediately. */
 export function databaseAttempt(snapshot: Snapshot, inputs: readonly string[]) {
   const url = connectionUrl(snapshot);
   const { generation } = snapshot.object.metadata;

@@ -17,9 +17,9 @@ import { connectionUrl, withHost } from "./database.ts";
 import { isAsked, planToken, type TokenFacts, type TokenPlan } from "./plan.ts";
 import { handOver, heldToken, refuseForeign, storeToken } from "./secret.ts";
 
-/** All that a run knows of the token. */
+/** State of the token in a reconcile. */
 export interface TokenState {
-  /** The Secret for it. */
+  /** The Secret of the token. */
   readonly present: Stored<Secret> | undefined;
   readonly check: TokenCheck | undefined;
   readonly database: TokenFacts["database"];
@@ -28,7 +28,7 @@ export interface TokenState {
 
 type Step = Promise<Progress<TokenState, AccessFailure>>;
 
-/** The other side is the database; asking coderd is part of observing, and never fails. */
+/** The other side is the database. Requests to coderd are part of the observation and never fail. */
 const needs: Readonly<Record<TokenPlan["do"], Needs>> = {
   keep: "nothing",
   check: {},
@@ -37,8 +37,8 @@ const needs: Readonly<Record<TokenPlan["do"], Needs>> = {
 };
 
 /**
- * A token that the operator makes for itself through coderd's database. The Secret is written on the condition that it
- * still is as it was read, so that of several operators one wins.
+ * A token that the operator creates in coderd's database. The Secret is written with its resource version as
+ * a precondition, so that only one of several operators succeeds.
  */
 export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, TokenPlan, AccessFailure> {
   return {
@@ -70,8 +70,8 @@ export function tokenEffect(ref: SecretKey, run: TokenRun): Effect<TokenState, T
 }
 
 /**
- * Asks the database about the stored token, and stores the one that it gives instead if that is no good. What it
- * confirms it has ended all others for.
+ * Checks the stored token in the database, and stores a new one if it is not valid. For a confirmed token,
+ * the database has revoked all others.
  */
 async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   const { snapshot, environment } = run;
@@ -98,8 +98,8 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
 }
 
 /**
- * Somebody else has written the Secret, so it is read past the cache, now and by the next run. A token that can't be kept because the
- * Secret is not ours ends.
+ * The Secret was changed by another writer, so this and the next reconcile read it from the API server.
+ * Revokes a token that cannot be stored because the Secret has a different owner.
  */
 async function lookAgain(
   ref: SecretKey,
@@ -121,7 +121,7 @@ async function lookAgain(
   return { next: { ...state, present, database: "issued", isFresh: true } };
 }
 
-/** coderd has the last word: the spec may name another database than coderd uses. */
+/** coderd must confirm the token, because the spec may refer to a different database than coderd uses. */
 async function confirm(token: string, state: TokenState, run: TokenRun): Step {
   const check = await checkToken(token, run);
   if (check.verdict !== "rejected") return { next: { ...state, check, database: "confirmed" } };
@@ -129,7 +129,7 @@ async function confirm(token: string, state: TokenState, run: TokenRun): Step {
   return { failed: { kind: "tokenRejected", message } };
 }
 
-/** Why the token that the Secret had is replaced. */
+/** Why the stored token is replaced. */
 const faults: Readonly<Record<IssueReason, string>> = {
   missing: "The Secret had no token",
   unknown: "The database does not contain the stored token",
@@ -141,7 +141,7 @@ const faults: Readonly<Record<IssueReason, string>> = {
   copied: "The stored token belongs to a control plane in another cluster",
 };
 
-/** The first token is part of a normal start. */
+/** Emits no event for the first token, which is part of a normal start. */
 function announce(ref: SecretKey, because: string, { snapshot, environment }: TokenRun): void {
   if (!snapshot.object.status?.operatorTokenSecretRef) return;
   const message = `${because}; stored a new one in Secret "${ref.name}".`;

@@ -14,7 +14,7 @@ import { controlPlaneController } from "../controller.ts";
 const unreachable = async () => failed({ kind: "transient", message: "nobody answers" });
 const coderd = { client: () => ({ currentUser: unreachable }) } as unknown as CoderClients;
 
-/** A database whose token lives until it is revoked. */
+/** A database whose token is valid until it is revoked. */
 function database() {
   let token: string | undefined;
   let issued = 0;
@@ -36,7 +36,7 @@ function database() {
   };
 }
 
-/** The Secret is stored, but the answer is that somebody else did; then it can be read only once for a while. */
+/** Stores the Secret but returns a conflict. Then the Secret can be read only once for a while. */
 function loseTrackOf(secret: string) {
   const seen = { stored: 0, reads: 0 };
   const fault: Fault = async (request, pass) => {

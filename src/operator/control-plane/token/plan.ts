@@ -2,41 +2,42 @@ import { RENEW_BEFORE_MS } from "../../../coder/operator-access/token.ts";
 import type { TokenCheck } from "./check.ts";
 import type { HeldToken } from "./secret.ts";
 
-/** All that the decision about the operator's own token rests on. */
+/** Facts for the decision about the generated token. */
 export interface TokenFacts {
   readonly now: number;
-  /** The token that the Secret holds. */
+  /** The stored token. */
   readonly held: Pick<HeldToken, "expiresAt" | "rotation"> | undefined;
-  /** The request for another token, if there is one. */
+  /** The requested rotation, if any. */
   readonly rotation?: string | undefined;
-  /** Whether the token was made for another cluster's object, which may end it at any time. */
+  /** Whether the token was created for an object in another cluster, which may revoke it at any time. */
   readonly isCopied?: boolean;
-  /** What coderd said to it; absent while it was not asked in this run. */
+  /** Result of the check with coderd. Absent if it was not asked in this reconcile. */
   readonly check: (Pick<TokenCheck, "verdict"> & { readonly lacksMembership?: boolean }) | undefined;
-  /** Whether the token was good when it was last tried. */
+  /** Whether the last check of the token succeeded. */
   readonly wasGood: boolean;
-  /** How far the database is with the token: it gave a new one that it has yet to confirm, or it has confirmed it. */
+  /** State in the database: not queried, issued but not confirmed, or confirmed. */
   readonly database: "unasked" | "issued" | "confirmed";
 }
 
 /**
- * What to do about the token that the Secret holds:
+ * The next action for the stored token:
  *
  *     check ──► keep
- *       ├─────► renew ───┐  until the Secret holds what the database confirms,
- *       └─────► obtain ──┴► which ends all other tokens ──► keep
+ *       ├─────► renew ───┐  until the Secret contains the token that the database confirmed,
+ *       └─────► obtain ──┴► which revokes all other tokens ──► keep
  */
 export type TokenPlan =
-  /** It works; nobody is asked. */
+  /** The token works; no requests are needed. */
   | { readonly do: "keep" }
-  /** Ask coderd whether it works. */
+  /** Check the token with coderd. */
   | { readonly do: "check" }
   /**
-   * It works, but somebody asked for another, it belongs to another cluster, it ends soon, its predecessor may still be valid, or its user is not a member of every organization.
-   * Failing at that is no outage.
+   * The token works, but a rotation was requested, it belongs to another cluster, it expires soon, its
+   * predecessor may still be valid, or its user is not a member of every organization. A failure is not an
+   * outage.
    */
   | { readonly do: "renew" }
-  /** Nothing says that it works, so the database has to. */
+  /** The token is not known to work, so the database must confirm or replace it. */
   | { readonly do: "obtain" };
 
 export function planToken(facts: TokenFacts): TokenPlan {
@@ -51,7 +52,7 @@ export function planToken(facts: TokenFacts): TokenPlan {
   return { do: isOutdated || check.lacksMembership ? "renew" : "keep" };
 }
 
-/** Whether another token than this one is asked for. */
+/** Whether a different token was requested. */
 export function isAsked(
   held: Pick<HeldToken, "rotation"> | undefined,
   rotation: string | undefined,

@@ -9,7 +9,10 @@ import { coderdClient, type TokenRun } from "./check.ts";
 import { connectionUrl, databaseAttempt, withHost } from "./database.ts";
 import { ownTokens } from "./secret.ts";
 
-/** Whether the operator may have made a token for a control plane that is not revoked yet, by what its object says. */
+/**
+ * Whether the operator may have created a token for the control plane that was not revoked, based on its
+ * object.
+ */
 export function mayHoldToken(object: Stored<CoderControlPlane>): boolean {
   const { operatorAccess, pod } = withDefaults(object);
   if (recordsGeneratedName(object) || neededDatabase(object)) return true;
@@ -17,7 +20,7 @@ export function mayHoldToken(object: Stored<CoderControlPlane>): boolean {
   return pod.envFrom.length > 0 || pod.extraEnv.some(({ name }) => name === databaseVariable);
 }
 
-/** Whether there was a token at any time, as far as the object, its Secrets and this process know. */
+/** Whether a token has existed, based on the object, its Secrets and this process. */
 export function knowsToken({ snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">): boolean {
   const { object } = snapshot;
   if (ownTokens(snapshot).length > 0 || environment.memory.goodToken !== undefined) return true;
@@ -25,8 +28,8 @@ export function knowsToken({ snapshot, environment }: Pick<TokenRun, "snapshot" 
 }
 
 /**
- * Whether the last report is of a control plane for which the operator made its token itself. A Secret that is given
- * says nothing about that, also when it has the name of the generated one.
+ * Whether the last status was written with a generated token. A provided Secret is not evidence, even if it
+ * has the name of the generated one.
  */
 function hadToken(object: Stored<CoderControlPlane>): boolean {
   const { operatorAccess } = withDefaults(object);
@@ -46,9 +49,9 @@ function neededDatabase({ status }: Stored<CoderControlPlane>): boolean {
 }
 
 /**
- * Revokes the token that the operator made earlier, and then removes its Secret. Either is a mark that there is
- * something to revoke: the Secret, which somebody may have deleted, and the status. Resolves with why that failed;
- * with nothing when there is no such token (any more).
+ * Revokes the generated token and then deletes its Secret. Either the Secret, which may have been deleted, or
+ * the status indicates a token to revoke. Resolves with the reason for a failure, or undefined if there is no
+ * such token anymore.
  */
 export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFailure> | undefined> {
   const { snapshot, environment } = run;
@@ -58,7 +61,7 @@ export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFail
   if (left && !isWithoutDatabase(left.failure)) return left;
   await children.converge(Secret, [], snapshot.owner);
   delete memory.goodToken;
-  // Until the status is written, it says that there is a token to revoke.
+  // Until the status is written, it still indicates a token to revoke.
   memory.nextReport = { at: snapshot.now, awaitsReport: false };
   if (left) {
     const message = `Deleted the Secret of the generated token, which could not be revoked; delete the tokens of the operator's user in coderd. ${left.failure.message}`;
@@ -68,9 +71,9 @@ export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFail
 }
 
 /**
- * Ends the token that the operator made for itself: all that the database has for the control plane, or, where the
- * database can't be reached, the one that is stored, by coderd's API and with that very token. Resolves with why
- * neither was possible.
+ * Revokes the generated token: all tokens of the control plane in the database or, if the database is
+ * unreachable, the stored token through coderd's API, authenticated by the token itself. Resolves with the
+ * reason if neither is possible.
  */
 export async function revokeToken(run: TokenRun): Promise<BackedOff<AccessFailure> | undefined> {
   const { revocation } = run.environment.memory;
@@ -93,7 +96,10 @@ async function revokeAtDatabase(run: TokenRun): Promise<AccessFailure | undefine
   return revoked.ok ? undefined : withHost(revoked.failure, run, url.value);
 }
 
-/** A token that coderd does not accept (any more) is as good as revoked. The copy of another cluster's is not ours to end. */
+/**
+ * A token that coderd no longer accepts counts as revoked. A copy of another cluster's token must not be
+ * revoked.
+ */
 async function revokeAtCoderd(run: TokenRun): Promise<boolean> {
   if (!run.isServed) return false;
   const { uid } = run.snapshot.controlPlane.identity;

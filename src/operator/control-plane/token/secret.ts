@@ -15,18 +15,18 @@ import { secretText } from "../../sources.ts";
 import type { Snapshot } from "../observe.ts";
 import type { TokenRun } from "./check.ts";
 
-/** When the token in a Secret ends, as far as the operator knew when it wrote it; use may have extended it. */
+/** Expiration of the token when the Secret was written; use may extend it. */
 const expiryAnnotation = "coder.com/token-expires-at";
 
 export interface HeldToken {
   readonly token: string;
-  /** Milliseconds since the epoch; absent when nobody noted it. */
+  /** Milliseconds since the epoch. Absent if it was not recorded. */
   readonly expiresAt: number | undefined;
-  /** The request for a rotation that this token answers. */
+  /** The rotation request that created this token. */
   readonly rotation?: string | undefined;
 }
 
-/** The Secret with the operator's own token. */
+/** The Secret with the generated token. */
 function tokenSecret(controlPlane: ControlPlane, { name, key }: SecretKey, held: HeldToken): Secret {
   const { expiresAt, rotation } = held;
   const annotations = {
@@ -36,18 +36,18 @@ function tokenSecret(controlPlane: ControlPlane, { name, key }: SecretKey, held:
   return valueSecret(childMetadata(controlPlane, name, annotations), { key, value: held.token });
 }
 
-/** When the token in the Secret ends, by its annotation. */
+/** Expiration of the token, from the annotation of its Secret. */
 export function tokenExpiry(secret: Secret): number | undefined {
   const time = Date.parse(secret.metadata?.annotations?.[expiryAnnotation] ?? "");
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** The tokens in the Secrets that the operator made. */
+/** Tokens in the Secrets that the operator created. */
 export function ownTokens({ secrets }: Snapshot): string[] {
   return secrets.flatMap((secret) => readSecretValue(secret, tokenSecretKey)?.trim() || []);
 }
 
-/** The token that is stored, under the name of now (`present`) or, after a rename, still under the one before. */
+/** The stored token, from the current Secret (`present`) or, after a rename, from the previous one. */
 export function heldToken(
   { key }: SecretKey,
   present: Stored<Secret> | undefined,
@@ -61,7 +61,7 @@ export function heldToken(
   return undefined;
 }
 
-/** Throws when the Secret for a token that the operator makes belongs to somebody else. */
+/** Throws if the Secret for a generated token has a different owner. */
 export function refuseForeign(
   ref: SecretKey,
   present: Stored<Secret> | undefined,
@@ -71,7 +71,7 @@ export function refuseForeign(
   if (present) environment.children.refuseForeign(Secret, { present, desired, owner: snapshot.owner });
 }
 
-/** Keeps the token in the Secret, with a note of its end, and removes a Secret of an earlier name. */
+/** Stores the token with its expiration, and deletes a Secret with an earlier name. */
 export async function storeToken(
   ref: SecretKey,
   held: HeldToken,
@@ -82,9 +82,9 @@ export async function storeToken(
 }
 
 /**
- * Stores a new token, unless the Secret is no longer as `present` has it. Without the note of its end it counts
- * as one whose predecessor is yet to be ended, should this process die before that. Resolves with the Secret as it is
- * then, or with `undefined` when somebody else was first.
+ * Stores a new token if the Secret is still the same as `present`. The expiration is recorded later: without
+ * it, the predecessor must still be revoked, in case this process stops before that. Resolves with the new
+ * Secret, or `undefined` after a conflict.
  */
 export async function handOver(
   ref: SecretKey,
@@ -104,7 +104,7 @@ export async function handOver(
   }
 }
 
-/** The token with which coderd was last asked, generated or given; undefined while there is none that works. */
+/** The token for requests to coderd, generated or provided, or undefined if none works. */
 export function usableToken(snapshot: Snapshot): string | undefined {
   const { controlPlane, object, tokenSecret, sources } = snapshot;
   const { operatorAccess } = controlPlane;

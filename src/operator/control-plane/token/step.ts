@@ -17,8 +17,8 @@ import { type HeldToken, heldToken, refuseForeign, storeToken } from "./secret.t
 const RENEWAL_FAILED = "RenewalFailed";
 
 /**
- * Gets the operator a token that coderd accepts: the one it is given, or one that it makes through coderd's
- * database. In steady state this asks nobody, apart from a check of the token every few minutes.
+ * Provides a token that coderd accepts, from a Secret or created in coderd's database. In steady state, this
+ * only checks the token every few minutes.
  */
 export async function ensureOperatorAccess(
   snapshot: Snapshot,
@@ -37,12 +37,12 @@ export async function ensureOperatorAccess(
   }
 }
 
-/** There is no token any more that somebody gave. */
+/** Drops the expiration, because no token is provided anymore. */
 function withoutEnd(result: ControlPlaneResult<string>): ControlPlaneResult<string> {
   return { ...result, status: { ...result.status, operatorTokenExpires: undefined } };
 }
 
-/** The value says that the Secret for a token which the operator makes is not somebody else's. */
+/** The value confirms that the Secret for a generated token does not have a different owner. */
 export async function checkTokenSecret(
   snapshot: Snapshot,
   environment: Environment,
@@ -55,12 +55,12 @@ export async function checkTokenSecret(
   return { value: true };
 }
 
-/** Uses the token that the operator has made for itself, and makes one through coderd's database if need be. */
+/** Uses the generated token, and creates one in coderd's database if needed. */
 async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { snapshot, environment } = run;
   const { tokenSecret } = snapshot;
   const present = tokenSecret.status === "fulfilled" ? tokenSecret.value : undefined;
-  // What somebody hands over may hold anything: the database has to say whether that is the operator's token.
+  // A Secret that is handed over may contain anything, so the database must confirm its token.
   const isOurs = present === undefined || environment.children.owns(present, snapshot.owner);
   const database = isOurs ? "unasked" : "issued";
   const start: TokenState = { present, check: undefined, database, isFresh: false };
@@ -86,7 +86,10 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
   }
 }
 
-/** A coderd that serves has made its tables; what has none is another database, and worth an event. */
+/**
+ * A ready coderd has created its tables. If they are missing, this is a different database, which is reported
+ * by an event.
+ */
 function explained({ kind, message }: AccessFailure, { snapshot, environment, isServing }: TokenRun): string {
   if (kind !== "schemaMissing" || !isServing) return message;
   const full = `${message} A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`;
@@ -104,7 +107,10 @@ async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> 
   return noAccess(accessReason(failure), more, retryInMs);
 }
 
-/** Uses the given token also while the operator's own can't be revoked: a broken database may be why it is given. */
+/**
+ * Uses the provided token even if the generated one cannot be revoked yet, for example because of a broken
+ * database.
+ */
 async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const isOwn = run.snapshot.secrets.some(({ metadata }) => metadata.name === ref.name);
   const left = isOwn ? undefined : await withdrawToken(run);
@@ -130,7 +136,7 @@ async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlan
   return noAccess(run.isServing ? "CoderdUnreachable" : "Pending", check.message, check.nextCheckMs);
 }
 
-/** Says when a token ends that somebody gave: nobody renews it. */
+/** Reports the expiration of a provided token, which the operator does not renew. */
 async function withEnd(
   result: ControlPlaneResult<string>,
   token: string,
@@ -164,7 +170,7 @@ function withLeftOver(
   };
 }
 
-/** The operator has a token that coderd accepts, as far as anybody knows. */
+/** The operator has a token that is considered valid. */
 function ready(token: string, ref: SecretKey, nextCheckMs?: number): ControlPlaneResult<string> {
   const message = `The operator's token is in Secret "${ref.name}".`;
   return {
@@ -177,7 +183,7 @@ function ready(token: string, ref: SecretKey, nextCheckMs?: number): ControlPlan
 
 const withoutToken = { operatorAccessReady: false, operatorTokenSecretRef: undefined };
 
-/** The operator has no token to work with. */
+/** The operator has no valid token. */
 function noAccess(reason: string, message: string, retryMs?: number): ControlPlaneResult<string> {
   return blocked(reason, message, {
     status: withoutToken,
@@ -185,7 +191,7 @@ function noAccess(reason: string, message: string, retryMs?: number): ControlPla
   });
 }
 
-/** The token still works, so nothing is broken yet; but whoever looks should see what is coming. */
+/** The token still works, but the failed renewal is reported. */
 function notRenewed(
   ref: SecretKey,
   { token, expiresAt }: HeldToken,

@@ -6,7 +6,7 @@ import { retryRateLimited } from "./deregister.ts";
 const busy: CoderFailure = { kind: "rateLimited", message: "" };
 const down: CoderFailure = { kind: "transient", message: "" };
 
-/** Plays the outcomes one after the other, and records when each call was made. */
+/** Returns the given outcomes in order, and records the time of each call. */
 async function play(...outcomes: (CoderFailure | undefined)[]) {
   const clock = new VirtualClock();
   const calls: number[] = [];

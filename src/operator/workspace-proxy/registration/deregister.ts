@@ -8,16 +8,19 @@ import { findCoderd } from "../find-coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { registrationOf } from "../spec.ts";
 
-/** How often a busy coderd is asked, and the longest wait in between. */
+/** Limits for requests to a busy coderd. */
 const MAX_ATTEMPTS = 3;
 const MAX_WAIT_MS = 10_000;
 
-/** Removes the proxy that we registered from coderd. Best effort: a failure is reported, and does not block deletion. */
+/**
+ * Deletes the registered proxy from coderd. Best effort: a failure is reported and does not block the
+ * deletion.
+ */
 export async function deregister(snapshot: Snapshot, environment: Environment): Promise<void> {
   const { proxyID, proxyName: name, coderURL } = snapshot.object.status ?? {};
   if (!name) return;
   const { log, own } = environment;
-  // A registration that was interrupted has only a name on record.
+  // After an interrupted registration, only the name is recorded.
   const problem = await remove(proxyID ?? name, snapshot, environment).catch(unlessRetryHelps);
   if (problem === undefined) {
     own.emit("Normal", "Deregistered", `Removed proxy "${name}" from coderd at ${coderURL}.`);
@@ -28,7 +31,7 @@ export async function deregister(snapshot: Snapshot, environment: Environment): 
   own.emit("Warning", "NotDeregistered", message);
 }
 
-/** Removes the proxy, or says why it could not. */
+/** Deletes the proxy, or returns the reason for a failure. */
 async function remove(
   idOrName: string,
   snapshot: Snapshot,
@@ -54,13 +57,13 @@ function failureOf(deleted: Outcome<void, CoderFailure>): CoderFailure | undefin
   return deleted.ok ? undefined : deleted.failure;
 }
 
-/** Without the API server the finalizer can't be removed either, so waiting for it costs nothing. */
+/** If the API server is unavailable, the finalizer cannot be removed either, so a retry costs nothing. */
 function unlessRetryHelps(error: unknown): string {
   if (isTransient(error)) throw error;
   return explain(error).message;
 }
 
-/** For what can't wait for another run: repeats a call while coderd limits requests, a few times and not for long. */
+/** Retries a rate-limited call a few times, for callers that cannot wait for the next reconcile. */
 export async function retryRateLimited<T>(
   call: () => Promise<T>,
   failureOf: (outcome: T) => CoderFailure | undefined,

@@ -20,21 +20,21 @@ import type { Registration } from "../spec.ts";
 import { planRegistration, type RegistrationPlan } from "./plan.ts";
 import { tokenSecret } from "./token-secret.ts";
 
-/** One go at bringing the registration to what the spec wants. */
+/** One attempt to bring the registration to the desired state. */
 export interface RegistrationRun {
   readonly snapshot: Snapshot;
   readonly environment: Environment;
   readonly registration: Registration;
   readonly session: ProxySession;
-  /** The proxy as coderd showed it a moment ago, while that still counts. */
+  /** The proxy from a recent response of coderd, while it is valid. */
   readonly recent: WorkspaceProxy | undefined;
 }
 
-/** All that a run knows of the registration. */
+/** State of the registration in a reconcile. */
 export interface RegistrationState {
   readonly object: Stored<CoderWorkspaceProxy>;
   readonly keptToken: string | undefined;
-  /** What coderd has, and whether it would let a proxy in with the token. */
+  /** Proxies in coderd, and whether coderd accepts the token. */
   readonly coderd: { readonly records: readonly WorkspaceProxy[]; readonly accepted: boolean } | undefined;
   readonly isFresh: boolean;
 }
@@ -42,7 +42,7 @@ export interface RegistrationState {
 type Step = Promise<Progress<RegistrationState, CoderFailure>>;
 type Plan<Do extends RegistrationPlan["do"]> = Extract<RegistrationPlan, { do: Do }>;
 
-/** A new token ends the one before, and a name is taken once. */
+/** A new token invalidates the previous one, and a name can only be registered once. */
 const needs: Readonly<Record<RegistrationPlan["do"], Needs>> = {
   keep: "nothing",
   ask: { otherSide: true },
@@ -52,7 +52,7 @@ const needs: Readonly<Record<RegistrationPlan["do"], Needs>> = {
   regenerate: { otherSide: true, certainty: true },
 };
 
-/** The status of a proxy that is not registered at any coderd. */
+/** Status of a proxy that is not registered. */
 export const notRegistered: Changes<WorkspaceProxyStatus> = {
   registered: false,
   proxyID: undefined,
@@ -61,7 +61,7 @@ export const notRegistered: Changes<WorkspaceProxyStatus> = {
   proxyTokenSecretRef: undefined,
 };
 
-/** The registration of a proxy at coderd, and its token in a Secret. */
+/** The registration of a proxy in coderd, and its token in a Secret. */
 export function registrationEffect(
   run: RegistrationRun,
 ): Effect<RegistrationState, RegistrationPlan, CoderFailure> {
@@ -81,7 +81,7 @@ export function registrationEffect(
   };
 }
 
-/** The one place where coderd is changed. Each effect is recorded before anything else happens. */
+/** The only place that changes coderd. Each effect is recorded before anything else happens. */
 async function act(plan: RegistrationPlan, state: RegistrationState, run: RegistrationRun): Step {
   switch (plan.do) {
     case "keep":
@@ -108,7 +108,7 @@ async function ask(state: RegistrationState, { session: { client } }: Registrati
   return { next: { ...state, coderd: { records: records.value, accepted: accepted.value } } };
 }
 
-/** Caches may lag behind what another process did, or behind a write whose answer was lost. */
+/** Caches may not contain a write of another process, or a write whose response was lost. */
 async function refresh(
   state: RegistrationState,
   { environment, registration, snapshot }: RegistrationRun,
@@ -125,8 +125,8 @@ async function refresh(
 }
 
 /**
- * The name is recorded first: should this process end before the token is stored, the next one knows whose the proxy
- * of that name is, and asks for another token.
+ * The name is recorded first. If the process stops before the token is stored, the next one knows that the
+ * proxy with this name belongs to this object, and creates a new token.
  */
 async function register(state: RegistrationState, run: RegistrationRun): Step {
   const { environment, registration, session } = run;
@@ -143,7 +143,7 @@ async function register(state: RegistrationState, run: RegistrationRun): Step {
     return store(made.value, run);
   }
   const { failure } = made;
-  // Unless it is unclear what became of the request, the claim to the name is given up with it.
+  // Unless the result of the request is unknown, the claim to the name is dropped.
   if (failure.kind !== "transient") await environment.own.record(() => notRegistered);
   return { failed: failure.kind === "duplicate" ? nameTaken(run) : failure };
 }
@@ -176,7 +176,7 @@ function nameTaken({ registration, session }: RegistrationRun): CoderFailure {
   return { kind: "duplicate", message };
 }
 
-/** coderd shows a token once: the place for it must be there, and ours, before coderd is asked. */
+/** coderd returns a token only once, so its Secret must exist before the request. */
 async function reserveSecret({ keptToken = "" }: RegistrationState, run: RegistrationRun): Promise<void> {
   const { environment, registration, snapshot } = run;
   const secret = tokenSecret(snapshot.proxy, registration, keptToken);
@@ -192,7 +192,7 @@ async function store({ proxy, token }: RegisteredProxy, run: RegistrationRun): S
   return { next: { object, keptToken: token, coderd: { records: [proxy], accepted: true }, isFresh: true } };
 }
 
-/** The status of a proxy that is registered. */
+/** Status of a registered proxy. */
 export function registered(
   { id, name }: WorkspaceProxy,
   { registration, session }: RegistrationRun,
@@ -206,7 +206,7 @@ export function registered(
   };
 }
 
-/** What the spec leaves open stays as it is. */
+/** Keeps values that the spec does not set. */
 function presentation(record: WorkspaceProxy, { registration }: RegistrationRun) {
   return {
     name: registration.proxyName,

@@ -35,9 +35,9 @@ const registered: WorkspaceProxyStatus = {
   proxyName: "sydney",
   coderURL,
 };
-/** Noted before the proxy is registered; all there is when the process ended right after. */
+/** Recorded before the registration. The only record if the process stops right afterwards. */
 const claimed: WorkspaceProxyStatus = { registered: false, proxyName: "sydney", coderURL };
-/** All that earlier releases noted. */
+/** Record of earlier releases. */
 const registeredEarlier: WorkspaceProxyStatus = { registered: true };
 
 const good = { token: tokenOf(ourId), accepted: true };

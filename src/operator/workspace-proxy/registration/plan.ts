@@ -4,22 +4,22 @@ import { proxyOfToken } from "../../../coder/proxy-token.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
 import type { Registration } from "../spec.ts";
 
-/** All that a decision about the registration rests on. */
+/** Facts for the decision about the registration. */
 export interface RegistrationFacts {
   readonly wanted: Registration;
-  /** URL of the coderd that was asked. */
+  /** URL of the coderd that was queried. */
   readonly coderURL: string;
   readonly recorded: WorkspaceProxyStatus;
-  /** The token that we keep, and whether coderd would let a proxy in with it. */
+  /** The stored token, and whether coderd accepts it. */
   readonly kept: { readonly token: string; readonly accepted: boolean } | undefined;
-  /** All proxies that coderd has; absent while it has not been asked in this run. */
+  /** All proxies in coderd. Absent if it was not asked in this reconcile. */
   readonly records: readonly WorkspaceProxy[] | undefined;
-  /** Our proxy as coderd showed it a moment ago, while that still counts. */
+  /** The proxy from a recent response of coderd, while it is valid. */
   readonly recent: WorkspaceProxy | undefined;
 }
 
 /**
- * What has to be done so that coderd has the proxy as the spec wants it, and we have its token:
+ * The next action to register the proxy as specified, with a stored token:
  *
  *     ask ──► register ───► keep
  *      ├────► regenerate ──► keep
@@ -28,15 +28,15 @@ export interface RegistrationFacts {
  */
 export type RegistrationPlan =
   | { readonly do: "keep"; readonly record: WorkspaceProxy; readonly token: string }
-  /** The decision needs to know what coderd has. */
+  /** The decision needs the proxies in coderd. */
   | { readonly do: "ask" }
   | { readonly do: "register" }
   | { readonly do: "update"; readonly record: WorkspaceProxy; readonly token: string }
   | { readonly do: "regenerate"; readonly record: WorkspaceProxy; readonly because: string }
-  /** The name is taken by a proxy that is not ours; `own` is the one that we have under another name. */
+  /** A different proxy has the name. `own` is the proxy of this object under another name. */
   | { readonly do: "refuse"; readonly own: WorkspaceProxy | undefined };
 
-/** Decides by what is, not by how it came about, so it is right after a crash at any point, too. */
+/** Decides by the observed state, not by history, so that it is correct after a crash at any point. */
 export function planRegistration(facts: RegistrationFacts): RegistrationPlan {
   const { wanted, kept, records, recent } = facts;
   if (!records) return recent && kept ? { do: "keep", record: recent, token: kept.token } : { do: "ask" };
@@ -50,7 +50,7 @@ export function planRegistration(facts: RegistrationFacts): RegistrationPlan {
   return { do: isAsWanted(own, wanted) ? "keep" : "update", record: own, token: kept.token };
 }
 
-/** The record that is ours: it has the id that was noted, or the name that we claimed, or we hold its token. */
+/** The record of this proxy: it has the recorded ID, the claimed name, or the ID in the stored token. */
 function ownRecord(facts: RegistrationFacts, records: readonly WorkspaceProxy[]): WorkspaceProxy | undefined {
   const { wanted, recorded, kept } = facts;
   const noted = records.find(({ id }) => id === recorded.proxyID);
@@ -59,8 +59,8 @@ function ownRecord(facts: RegistrationFacts, records: readonly WorkspaceProxy[])
 }
 
 /**
- * The name is noted before the proxy is registered, and the id after. Who finds only a name has been interrupted
- * in between. Earlier releases noted nothing but that they had registered.
+ * The name is recorded before the registration, and the ID afterwards. If only a name is recorded, the
+ * registration was interrupted. Earlier releases recorded only that the proxy is registered.
  */
 function claimedName({ wanted, coderURL, recorded }: RegistrationFacts): string | undefined {
   if (recorded.proxyID) return undefined;
@@ -72,12 +72,12 @@ function isTokenOf(record: WorkspaceProxy | undefined, kept: RegistrationFacts["
   return kept?.accepted === true && proxyOfToken(kept.token) === record?.id;
 }
 
-/** coderd keeps names apart without regard to case. */
+/** Names in coderd are not case-sensitive. */
 function byName(records: readonly WorkspaceProxy[], wanted: string | undefined): WorkspaceProxy | undefined {
   return records.find(({ name }) => name.toLowerCase() === wanted?.toLowerCase());
 }
 
-/** What the spec leaves open may be as it is. */
+/** Ignores values that the spec does not set. */
 function isAsWanted({ name, displayName, icon }: WorkspaceProxy, wanted: Registration): boolean {
   return (
     name === wanted.proxyName &&

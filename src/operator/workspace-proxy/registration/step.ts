@@ -17,20 +17,23 @@ import {
 import type { RegistrationPlan } from "./plan.ts";
 import { tokenSecret } from "./token-secret.ts";
 
-/** How often coderd is asked whether the proxy is still there, its token good, and how it fares. */
+/** Interval to check the existence, the token and the health of the proxy in coderd. */
 const LOOK_EVERY_MS = 60_000;
-/** How soon after it began to fare badly: pods that start report within seconds. Later looks are further apart. */
+/**
+ * Initial interval while the proxy is unhealthy, because starting pods report within seconds. Later intervals
+ * are longer.
+ */
 const LOOK_AGAIN_MS = 5_000;
 
-/** The proxy's token and, if coderd could be asked, how coderd sees the proxy. */
+/** The proxy's token and, if coderd could be asked, its view of the proxy. */
 export interface RegisteredAs {
   readonly token: string;
   readonly seen?: WorkspaceProxy;
 }
 
 /**
- * Keeps the proxy registered at coderd and its token in a Secret. The value has the token, also while coderd
- * can't be asked. In steady state coderd is asked once a minute.
+ * Ensures that the proxy is registered in coderd and its token is stored in a Secret. Returns the token even
+ * if coderd is unavailable. In steady state, coderd is asked once a minute.
  */
 export async function ensureRegistration(
   snapshot: Snapshot,
@@ -82,7 +85,7 @@ function explained(failure: CoderFailure, { session: { coderd } }: RegistrationR
     : withAdvice(failure);
 }
 
-/** All is well: the token is in its Secret, and nothing has to be asked for a while. */
+/** The token is stored, and no request is needed for a while. */
 async function keep(
   { record, token }: Extract<RegistrationPlan, { do: "keep" }>,
   run: RegistrationRun,
@@ -113,7 +116,7 @@ function nextLookMs({ at, since, record }: SeenProxy, now: number): number {
   return at + everyMs - now;
 }
 
-/** The token of a proxy about which nothing new is known still serves. */
+/** The token of a proxy remains valid while nothing new is known about it. */
 function unchanged({ keptToken }: Snapshot): Pick<WorkspaceProxyResult<RegisteredAs>, "value"> {
   return keptToken ? { value: { token: keptToken } } : {};
 }
@@ -122,7 +125,7 @@ function inputsOf(session: ProxySession, registration: Registration, token: stri
   return fingerprint([session.fingerprint, JSON.stringify(registration), token]);
 }
 
-/** A proxy that brings its own token: what was made for it earlier is not needed any more. */
+/** The spec contains a token, so objects of an earlier registration are not needed anymore. */
 async function leaveToUser(
   { proxy, owner, secrets }: Snapshot,
   { children }: Environment,
