@@ -2,7 +2,7 @@ import type { RunContext, Stored } from "kube-controller-runtime";
 import { autoscalingDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { DaemonObserver } from "../coderd/daemons.ts";
-import type { QueueNumbers } from "../queue-metrics.ts";
+import type { QueueNumbers } from "../coderd/ports.ts";
 import { type Decision, decide, type Plan } from "./decide.ts";
 import { outgrownPools, warnOfGrace } from "./grace-period.ts";
 import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";

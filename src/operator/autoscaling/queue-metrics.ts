@@ -1,4 +1,4 @@
-import type { QueueNumbers } from "../queue-metrics.ts";
+import type { QueueNumbers } from "../coderd/ports.ts";
 import type { Assignment } from "./assign.ts";
 import type { Plan } from "./decide.ts";
 

@@ -1,4 +1,4 @@
-import type { PoolNumbers, QueueTotals } from "../queue-metrics.ts";
+import type { PoolNumbers, QueueTotals } from "../coderd/ports.ts";
 import type { Facts } from "./facts.ts";
 import type { CoderdDates } from "./key-dates.ts";
 

@@ -143,6 +143,33 @@ function continued(lines: readonly string[], index: number): string {
   return lines.slice(first, index + 1).join(" ");
 }
 
+interface KnownEnd {
+  readonly says: RegExp;
+  readonly advice: (...found: readonly string[]) => string;
+}
+
+/** What coderd writes last before it ends, where that alone does not tell a person what to change. */
+const KNOWN_ENDS: readonly KnownEnd[] = [
+  {
+    says: /AI provider "([^"]{1,128})" already exists in the database and differs/,
+    advice: (name) =>
+      `Variables CODER_AI_GATEWAY_* and CODER_AIBRIDGE_* only seed the database, where AI provider "${name}" now differs; remove its variables from spec.extraEnv, or make them match the database.`,
+  },
+  {
+    says: /seed ai providers from env:/,
+    advice: () => "Correct the variables CODER_AI_GATEWAY_* and CODER_AIBRIDGE_* in spec.extraEnv.",
+  },
+];
+
+/** What to do about the end of a container that wrote this last. */
+export function adviceOn(lastLine: string): string | undefined {
+  for (const { says, advice } of KNOWN_ENDS) {
+    const [found, ...groups] = says.exec(lastLine) ?? [];
+    if (found !== undefined) return advice(...groups);
+  }
+  return undefined;
+}
+
 /** The API server writes null for a time that is not set. */
 export function timeOf(time: string | null | undefined): number | undefined {
   const ms = Date.parse(String(time));

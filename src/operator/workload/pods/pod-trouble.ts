@@ -1,6 +1,5 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
-import { type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
-import { adviceOn } from "./last-line-advice.ts";
+import { adviceOn, type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
 /** As much of what a kubelet or scheduler says as a condition shows. */
