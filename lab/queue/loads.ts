@@ -76,7 +76,7 @@ const RECIPES: readonly Recipe[] = [
     name: "prebuilds",
     title: "Prebuild storm",
     about:
-      "60 prebuilds at once at 6, 12 and 18 o'clock, and 180 builds of people, who go first; 1 to 4 minutes each",
+      "60 prebuilds at once at 6, 12 and 18 o'clock, and 180 builds of users, which have priority; 1 to 4 minutes each",
     parts: [6, 12, 18].map((hour) => storm(60, hour * HOUR, [60, 240])).concat(office, night),
     isUp: always,
   },

@@ -56,7 +56,7 @@ export class RuntimeMetrics implements ManagerObserver {
     });
     this.#requests = counter(registry, {
       name: `${prefix}api_requests_total`,
-      help: "Requests to the API server by verb and HTTP status code; 0 is no answer.",
+      help: "Requests to the API server by verb and HTTP status code; 0 means no answer.",
       labelNames: ["verb", "code"],
     });
     this.#requestSeconds = histogram(registry, {
