@@ -184,11 +184,18 @@ export function sentencesOfWhy(out: string): string {
 }
 
 function problemsOf(out: string, object: string): string {
-  const problems = reportOf(out)?.problems ?? [];
+  const { controlPlanes, others } = JSON.parse(out) as StatusReport;
+  const problems = [...controlPlanes.flatMap((each) => each.problems), ...others];
   return problems
     .filter((problem) => problem.object === object)
     .map(({ message }) => message)
     .join("\n");
+}
+
+interface StatusReport {
+  readonly controlPlanes: readonly Report[];
+  /** Problems of objects that belong to no control plane. */
+  readonly others: Report["problems"];
 }
 
 interface Report {
@@ -204,7 +211,7 @@ interface Report {
 
 /** The only control plane of `status -o json`. */
 function reportOf(out: string): Report | undefined {
-  return (JSON.parse(out) as { controlPlanes: Report[] }).controlPlanes[0];
+  return (JSON.parse(out) as StatusReport).controlPlanes[0];
 }
 
 /** What is told stays so in every sight until the containers have been restarted some more times. */
