@@ -67,9 +67,10 @@ test-e2e-if-built: setup
 	@$(VITEST) --project e2e
 
 .PHONY: lint
-lint: $(INSTALLED) ## check style, import boundaries, unused code and wording
+lint: $(INSTALLED) ## check style, import boundaries, folders, unused code and wording
 	@$(BIN)/biome check .
 	@$(BIN)/knip
+	@$(BIN)/node tools/folders/main.ts
 	@$(BIN)/textlint -c tools/prose/textlint.json --ignore-path tools/prose/ignored . .github
 
 .PHONY: types

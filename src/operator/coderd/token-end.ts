@@ -2,6 +2,7 @@ import {
   type Condition,
   type ConditionState,
   fingerprint,
+  type Secret,
   type StepResult,
   timestamp,
 } from "kube-controller-runtime";
@@ -14,6 +15,9 @@ const ASK_EVERY_MS = 60 * 60_000;
 
 /** The token works but must be replaced soon. */
 const TOKEN_EXPIRES_SOON = "TokenExpiresSoon";
+
+/** Expiration of a generated token when its Secret was written; use may extend it. */
+export const TOKEN_EXPIRY_ANNOTATION = "coder.com/token-expires-at";
 
 /** Cached expiration of a provided token. */
 export interface TokenEndMemory {
@@ -77,4 +81,10 @@ export async function withBootstrapEnd(
     ...(condition && { condition }),
     ...(endsAt !== undefined && { status: { bootstrapTokenExpires: timestamp(endsAt) } }),
   };
+}
+
+/** Expiration of a generated token, from the annotation of its Secret. */
+export function tokenExpiry(secret: Secret): number | undefined {
+  const time = Date.parse(secret.metadata?.annotations?.[TOKEN_EXPIRY_ANNOTATION] ?? "");
+  return Number.isNaN(time) ? undefined : time;
 }

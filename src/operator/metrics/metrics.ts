@@ -16,7 +16,7 @@ import { Counter, Histogram } from "prom-client";
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { FinishedCall } from "../../coder/timed.ts";
 import type { QueueNumbers } from "../coderd/ports.ts";
-import { tokenExpiry } from "../control-plane/token/secret.ts";
+import { tokenExpiry } from "../coderd/token-end.ts";
 import { type LabeledSubject, ObjectRegistry } from "./exposition.ts";
 import { type MeasuredKind, measuredKinds } from "./facts.ts";
 import { objectGauges } from "./gauges.ts";

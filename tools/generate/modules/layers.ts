@@ -1,4 +1,4 @@
-import type { Graph } from "./graph.ts";
+import type { Graph } from "../../folders/graph.ts";
 
 /** A room, or a bend of an arrow that passes the layer (then it has no label). */
 export interface Place {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { findCycle, type Graph, moduleGraph, projectImports, siblingGraph, withoutImplied } from "./graph.ts";
+import { findCycle, type Graph, moduleGraph, projectImports, withoutImplied } from "../../folders/graph.ts";
 import { layersOf, type Place } from "./layers.ts";
 
 /** Where the picture is, for `ARCHITECTURE.md` and the site. */
@@ -18,11 +18,10 @@ interface Spot {
   readonly width: number;
 }
 
-/** The module graph as a picture. Throws when folders, at any depth, import each other in a circle. */
+/** The module graph as a picture. Throws when its folders import each other in a circle. */
 export function modulePicture(): string {
-  const imports = projectImports(repository);
-  const graph = moduleGraph(imports);
-  const cycle = findCycle(siblingGraph(imports)) ?? findCycle(graph);
+  const graph = moduleGraph(projectImports(repository));
+  const cycle = findCycle(graph);
   if (cycle) throw new Error(`folders import each other in a circle: ${cycle.join(" → ")}`);
   return draw(withoutImplied(graph));
 }

@@ -8,15 +8,13 @@ import {
 } from "kube-controller-runtime";
 import { tokenSecretKey } from "../../../api/v1alpha1/defaults.ts";
 import type { ControlPlane } from "../../coderd/settings.ts";
+import { TOKEN_EXPIRY_ANNOTATION, tokenExpiry } from "../../coderd/token-end.ts";
 import { childMetadata, ROTATED_ANNOTATION } from "../../names.ts";
 import type { SecretKey } from "../../normalize.ts";
 import { readSecretValue, valueSecret } from "../../secret-value.ts";
 import { secretText } from "../../sources.ts";
 import type { Snapshot } from "../observe.ts";
 import type { TokenRun } from "./check.ts";
-
-/** Expiration of the token when the Secret was written; use may extend it. */
-const expiryAnnotation = "coder.com/token-expires-at";
 
 export interface HeldToken {
   readonly token: string;
@@ -30,16 +28,10 @@ export interface HeldToken {
 function tokenSecret(controlPlane: ControlPlane, { name, key }: SecretKey, held: HeldToken): Secret {
   const { expiresAt, rotation } = held;
   const annotations = {
-    ...(expiresAt === undefined ? {} : { [expiryAnnotation]: timestamp(expiresAt) }),
+    ...(expiresAt === undefined ? {} : { [TOKEN_EXPIRY_ANNOTATION]: timestamp(expiresAt) }),
     ...(rotation === undefined ? {} : { [ROTATED_ANNOTATION]: rotation }),
   };
   return valueSecret(childMetadata(controlPlane, name, annotations), { key, value: held.token });
-}
-
-/** Expiration of the token, from the annotation of its Secret. */
-export function tokenExpiry(secret: Secret): number | undefined {
-  const time = Date.parse(secret.metadata?.annotations?.[expiryAnnotation] ?? "");
-  return Number.isNaN(time) ? undefined : time;
 }
 
 /** Tokens in the Secrets that the operator created. */

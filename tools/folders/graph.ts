@@ -44,6 +44,17 @@ export function siblingGraph(imports: readonly Import[]): Graph {
   );
 }
 
+/** A folder of one feature of a kind, such as `provisioner/key`. What several kinds share is not of a kind. */
+const FEATURE = /^src\/operator\/(?!coderd\/|workload\/)(?<kind>[^/]+)\/[^/]+\//;
+
+/** Imports of a feature from outside of its kind: steps, plans and effects are nobody else's. */
+export function strayImports(imports: readonly Import[]): Import[] {
+  return imports.filter(([file, target]) => {
+    const kind = FEATURE.exec(target)?.groups?.kind;
+    return kind !== undefined && !file.startsWith(`src/operator/${kind}/`);
+  });
+}
+
 function graphOf(imports: readonly Import[]): Graph {
   const graph = new Map<string, Set<string>>();
   for (const [from, to] of imports) {
