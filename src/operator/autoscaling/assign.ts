@@ -3,45 +3,46 @@ import { daemonMatcher } from "../../coder/tags.ts";
 import { type Census, takeCensus } from "./census.ts";
 import { isStuck, type Pool, type Queue } from "./pool.ts";
 
-/** Who is to serve a job that waits. */
+/** The pool or daemon that should run a waiting job. */
 export type Assignment =
   | { readonly job: ProvisionerJob; readonly to: "pool"; readonly pool: Pool }
-  /** A daemon that no pool of ours runs is free for it. */
+  /** An idle daemon that does not belong to a pool can run it. */
   | { readonly job: ProvisionerJob; readonly to: "others" }
-  /** No pool has the tags it asks for. */
-  | { readonly job: ProvisionerJob; readonly to: "nobody" };
+  /** No pool has its tags. */
+  | { readonly job: ProvisionerJob; readonly to: "none" };
 
 export interface Assignments {
   readonly census: ReadonlyMap<Pool, Census>;
-  /** One for each job that waits, in the order in which daemons take them. */
+  /** One for each waiting job, in the order in which daemons acquire them. */
   readonly all: readonly Assignment[];
 }
 
-/** A pool while jobs are handed out. */
+/** A pool during the assignment. */
 interface Candidate {
   readonly pool: Pool;
   free: number;
   room: number;
 }
 
-/** Free daemons of no pool with the same tags, while jobs are handed out. */
+/** Idle daemons with the same tags that do not belong to a pool. */
 interface Strangers {
   readonly tags: Tags;
   free: number;
 }
 
-/** Who could serve jobs with the same tags, in the order of preference. */
+/** Candidates for jobs with the same tags, in order of preference. */
 interface Servers {
   readonly pools: readonly Candidate[];
   readonly strangers: readonly Strangers[];
 }
 
-/** Whoever runs daemons with more sets of tags than this has pools start daemons that might not be needed. */
+/** With more distinct sets of tags of foreign daemons, pools may start more daemons than necessary. */
 const MAX_UNKNOWN = 100;
 
 /**
- * Gives each job that waits to one pool of those that it matches: to one with a free daemon; else to one that has not
- * reached its maximum; of these to the one with the highest priority, then with the fewest tags beyond the job's.
+ * Assigns each waiting job to one matching pool: preferably one with an idle daemon, then one below its
+ * maximum; among these, the one with the highest priority, then with the fewest tags that the job does not
+ * need.
  */
 export function assignJobs(pools: readonly Pool[], { jobs, daemons }: Queue, now: number): Assignments {
   const census = takeCensus(pools, daemons);
@@ -58,13 +59,13 @@ export function assignJobs(pools: readonly Pool[], { jobs, daemons }: Queue, now
   return { census, all };
 }
 
-/** A pool that can't grow now has no more room than it has daemons. */
+/** A pool that cannot be scaled up has no room beyond its daemons. */
 function candidate(pool: Pool, census: Census | undefined, now: number): Candidate {
   const most = pool.held !== undefined || isStuck(pool, now) ? Math.min(pool.replicas, pool.max) : pool.max;
   return { pool, free: census?.idle ?? 0, room: most - (census?.busy ?? 0) };
 }
 
-/** Jobs that wait, as daemons take them. */
+/** Waiting jobs in the order in which daemons acquire them. */
 function inOrder(jobs: readonly ProvisionerJob[]): ProvisionerJob[] {
   const pending = new Map(jobs.filter(({ status }) => status === "pending").map((job) => [job.id, job]));
   return [...pending.values()].sort(
@@ -80,7 +81,7 @@ function assign(job: ProvisionerJob, { pools, strangers }: Servers): Assignment 
     return { job, to: "others" };
   }
   const chosen = free ?? pools.find(({ room }) => room > 0) ?? pools[0];
-  if (!chosen) return { job, to: "nobody" };
+  if (!chosen) return { job, to: "none" };
   chosen.free--;
   chosen.room--;
   return { job, to: "pool", pool: chosen.pool };
@@ -94,7 +95,7 @@ function findServers(candidates: readonly Candidate[], others: readonly Stranger
   return { pools, strangers: others.filter((each) => serves(each.tags)) };
 }
 
-/** Of pools that could serve the same job, the one first that grows for it. */
+/** Order of pools that match the same job: the first one is scaled up. */
 export function byPreference(a: Preferred, b: Preferred): number {
   return (
     b.priority - a.priority ||
@@ -105,7 +106,10 @@ export function byPreference(a: Preferred, b: Preferred): number {
 
 type Preferred = Pick<Pool, "name" | "tags" | "priority">;
 
-/** Free daemons of no pool: coderd's own, or those that somebody runs in another way. Those with the fewest tags first. */
+/**
+ * Idle daemons that do not belong to a pool: built-in daemons of coderd, or daemons run by other means. Those
+ * with the fewest tags come first.
+ */
 function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]): Strangers[] {
   const keys = new Set(pools.flatMap(({ keyIds }) => keyIds));
   const pods = new Set(pools.flatMap(({ pods: all }) => all.map(({ name }) => name)));
@@ -123,7 +127,7 @@ function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDa
     .map(([, group]) => group);
 }
 
-/** Equal for equal tags, and only for them. */
+/** Equal if and only if the tags are equal. */
 export function tagsKey(tags: Tags): string {
   return JSON.stringify(Object.entries(tags).sort(([a], [b]) => compare(a, b)));
 }

@@ -1,33 +1,36 @@
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
 import { isAble, type Pool, type PoolPod } from "./pool.ts";
 
-/** What the pods of a pool are doing, leaving ones apart. */
+/** State of the pods of a pool. Terminating pods are counted separately. */
 export interface Census {
   readonly busy: number;
-  /** Those of them that a smaller number would take first, because they are not ready. */
+  /** Busy daemons whose pods would be deleted first because they are not ready. */
   readonly exposed: number;
   readonly idle: number;
-  /** The versions of idle daemons, each once. */
+  /** Distinct versions of idle daemons. */
   readonly idleVersions: readonly string[];
-  /** Pods that fail, those among them that coderd calls busy, and why the first of all fails. */
+  /** Failing pods, those of them whose daemon coderd lists as busy, and the first cause. */
   readonly failing: number;
   readonly failingBusy: number;
   readonly trouble: string | undefined;
-  /** Pods that may run a daemon which coderd does not list (yet). */
+  /** Running pods whose daemon coderd does not list yet. */
   readonly starting: number;
-  /** A few of them by name. */
+  /** Names of some of them. */
   readonly unlisted: readonly string[];
-  /** Pods whose daemon does not run yet. */
+  /** Pods whose container is not running yet. */
   readonly waiting: number;
-  /** Pods on their way out that still have a job. */
+  /** Terminating pods with a job. */
   readonly draining: number;
-  /** A few daemons that coderd lists with a key of the pool, but that no pod runs. They can't take a job. */
+  /**
+   * Names of some daemons that coderd lists with a key of the pool but that have no pod. They cannot run a
+   * job.
+   */
   readonly podless: readonly string[];
 }
 
 const MAX_NAMES = 3;
 
-/** Counts by pods: a daemon that coderd lists without a pod behind it, or with one that fails, can't take a job. */
+/** Counts by pod, because a daemon without a pod or with a failing pod cannot run a job. */
 export function takeCensus(
   pools: readonly Pool[],
   daemons: readonly ProvisionerDaemon[],
@@ -42,7 +45,7 @@ export function takeCensus(
   );
 }
 
-/** By what coderd says of the daemon of each name. */
+/** `daemons` are keyed by name. */
 function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>): Omit<Census, "podless"> {
   const isIn = (state: string) => (pod: PoolPod) => daemons.get(pod.name)?.status === state;
   const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
@@ -67,7 +70,7 @@ function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>):
   };
 }
 
-/** Daemons of our keys that no pod of ours runs, and that coderd does not know to be gone. */
+/** Daemons with a key of the pool and without a pod that coderd does not list as offline. */
 function podlessByKey(
   pools: readonly Pool[],
   daemons: readonly ProvisionerDaemon[],

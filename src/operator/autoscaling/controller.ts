@@ -29,7 +29,10 @@ import {
 import { references } from "./session.ts";
 import { type QueueMemory, watchQueues } from "./watch-queues.ts";
 
-/** Looks at the queue of each organization that has provisioners, once for all of them, and reports builds that wait. */
+/**
+ * Polls the queue of each organization with provisioners once for all of them, scales their pools, and
+ * reports waiting builds.
+ */
 export function queueController(ports: CoderPorts): Controller {
   const memories = new Map<ObjectKey, { readonly uid: string; readonly memory: QueueMemory }>();
   return (
@@ -44,7 +47,7 @@ export function queueController(ports: CoderPorts): Controller {
         when: poolChanged,
       })
       .watches(Deployment, () => [], managedByUs)
-      // To see where tokens go, and to have them.
+      // Tokens are sent only to Services that the operator can verify.
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
       .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
@@ -66,7 +69,7 @@ export function queueController(ports: CoderPorts): Controller {
   );
 }
 
-/** Builds wait for, or run on, a pod of a provisioner: that it fails is news. */
+/** A failing pod of a provisioner affects the report of waiting and running builds. */
 function controlPlaneOfPod(pod: Stored<Pod>, caches: Caches): ObjectKey[] {
   const owners = caches.of(CoderProvisioner).byIndex(POD_OWNER_INDEX, podOwnerOfLabels(pod));
   return owners.flatMap((owner) => namedControlPlane(owner));
@@ -76,12 +79,12 @@ function isEnding(object: Stored<CoderControlPlane>, { caches }: RunContext): bo
   return (object.metadata.deletionTimestamp ?? namespaceEndsSince(object, caches)) !== undefined;
 }
 
-/** The operator may ask coderd from now on, or no longer. */
+/** The operator gained or lost access to coderd. */
 function accessChanged({ object, previous }: Change<CoderControlPlane>): boolean {
   return object.status?.operatorAccessReady !== previous?.status?.operatorAccessReady;
 }
 
-/** What is decided depends on it; the numbers in a status change with every decision. */
+/** Whether the decision is affected. The numbers in a status change with every decision. */
 function poolChanged({ type, object, previous }: Change<CoderProvisioner>): boolean {
   return (
     type !== "updated" ||

@@ -98,7 +98,7 @@ describe("whatever the queue and the pools", () => {
         expect(assignments.map(({ job }) => job.id).sort()).toEqual(pending.map(({ id }) => id).sort());
         for (const each of assignments) {
           if (each.to === "pool") expect(matchesTags(each.pool.tags, each.job.tags)).toBe(true);
-          if (each.to === "nobody")
+          if (each.to === "none")
             expect(pools.some((pool) => matchesTags(pool.tags, each.job.tags))).toBe(false);
         }
         const given = decisions.reduce((sum, decision) => sum + decision.pending, 0);

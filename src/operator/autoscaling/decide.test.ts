@@ -6,14 +6,14 @@ import type { Pool } from "./pool.ts";
 
 const MINUTE = 60_000;
 
-/** The number for one pool, and why. */
+/** The decision for one pool. */
 function verdict(crew: string, jobs: number, changes: Partial<Pool> = {}) {
   const one = scene(crew, changes);
   const [decision] = decide([one.pool], seen([one], waiting(jobs, changes.tags)), NOW).decisions;
   return [decision?.replicas, decision?.cause];
 }
 
-/** The numbers for several pools, by name. */
+/** The decisions for several pools, by name. */
 function shares(
   scenes: ReturnType<typeof scene>[],
   ...rest: [Parameters<typeof seen>[1], Parameters<typeof seen>[2]?]

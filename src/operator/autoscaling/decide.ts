@@ -2,57 +2,60 @@ import { type Assignment, assignJobs } from "./assign.ts";
 import type { Census } from "./census.ts";
 import { type History, highestOf, isStuck, type Pool, type QueueSight, remember } from "./pool.ts";
 
-/** coderd may be out of reach for so long before a pool falls back to a number that people gave. */
+/** Time without coderd after which a pool falls back to the configured number. */
 const FALLBACK_AFTER_MS = 10 * 60_000;
 
 /** Minimum outage before a lowered maximum removes daemons that may be busy. */
 const CAP_AFTER_MS = 60_000;
 
-/** Why a pool gets the number that it gets. */
+/** Why a pool gets its number of daemons. */
 type Cause =
-  /** What is wanted is what is there, or it is on the way up. */
+  /** The number matches the queue, or is being increased. */
   | "following"
-  /** More daemons than wanted are kept, because more were wanted within the delay. */
+  /** Excess daemons are kept because more were needed within the delay. */
   | "delayed"
-  /** More daemons than wanted are kept, because they are busy or may be. */
+  /** Excess daemons are kept because they are, or may be, busy. */
   | "working"
-  /** More daemons than wanted are kept, because a busy one would be removed first. */
+  /** Excess daemons are kept because a busy one would be removed first. */
   | "exposed"
-  /** More daemons than wanted are kept until the rollout is over. */
+  /** Excess daemons are kept until the rollout completes. */
   | "rollingOut"
-  /** More daemons than wanted are kept, because not all jobs are listed. */
+  /** Excess daemons are kept because not all jobs are listed. */
   | "cut"
-  /** Fewer daemons than wanted: no node had room for the last ones for a while. */
+  /** The number is not increased because recent pods could not be scheduled. */
   | "unschedulable"
   | "held"
-  /** coderd can't be asked, so nothing moves. */
+  /** coderd is unavailable, so the number does not change. */
   | "blind"
-  /** coderd can't be asked, and more daemons run than people allow. */
+  /** coderd is unavailable, and the number exceeds the maximum. */
   | "capped"
-  /** coderd can't be asked for so long that the number given for this case counts. */
+  /** coderd has been unavailable for long enough to use the fallback. */
   | "fallback";
 
 export interface Decision {
   readonly pool: Pool;
-  /** The number of daemons to ask for. */
+  /** Number of daemons to request. */
   readonly replicas: number;
   readonly cause: Cause;
-  /** What the queue alone would ask for, before minimum and maximum; unknown while coderd can't be asked. */
+  /**
+   * Number of daemons that the queue requires, before limits are applied. Unknown while coderd is
+   * unavailable.
+   */
   readonly demand: number | undefined;
-  /** Jobs that wait for this pool. */
+  /** Jobs that are waiting for this pool. */
   readonly pending: number;
   readonly census: Census | undefined;
-  /** To hand in with the next decision. */
+  /** Input of the next decision. */
   readonly history: History;
 }
 
-/** The decisions for all pools of one organization, and whom each job that waits was given to. */
+/** Decisions for all pools of one organization, and the assignment of each waiting job. */
 export interface Plan {
   readonly decisions: readonly Decision[];
   readonly assignments: readonly Assignment[];
 }
 
-/** How many daemons each pool of one organization should have. The order of the pools does not matter. */
+/** Decides the number of daemons for each pool of one organization, independent of the order of the pools. */
 export function decide(pools: readonly Pool[], sight: QueueSight, now: number): Plan {
   if (!sight.seen)
     return { decisions: pools.map((pool) => decideBlindly(pool, now - sight.since, now)), assignments: [] };
@@ -69,7 +72,7 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
   return { decisions, assignments };
 }
 
-/** What happened meanwhile is unknown, so the delay begins anew once coderd answers again. */
+/** The history during the outage is unknown, so the delay restarts when coderd responds again. */
 function decideBlindly(pool: Pool, blindMs: number, now: number): Decision {
   const { replicas, cause } = moveBlindly(pool, blindMs);
   const history = remember(pool.history, { at: now, wanted: replicas }, pool.scaleDownDelayMs);
@@ -100,7 +103,7 @@ function decideByDemand(pool: Pool, { census, pending, isCut, now }: Known): Dec
   return { pool, ...move(pool, { wanted, census, isCut, history, now }), demand, pending, census, history };
 }
 
-/** Nobody knows what was wanted before the first look: what is there counts as wanted until then. */
+/** Before the first poll, the current number counts as needed. */
 function startedWith({ history, replicas, max }: Pool, now: number): History {
   if (history.length === 0) return [{ at: now, wanted: Math.min(replicas, max) }];
   return history.map(({ at, wanted }) => ({ at, wanted: Math.min(wanted, max) }));
@@ -132,7 +135,7 @@ function move(
   return { replicas: target, cause: target > lately ? "working" : target > wanted ? "delayed" : "following" };
 }
 
-/** Pods that certainly have no job, those that do not exist among them. */
+/** Number of pods that certainly have no job, including missing ones. */
 function removable({ pods, replicas }: Pool, { idle, waiting, failing, failingBusy }: Census): number {
   const existing = pods.filter(({ isLeaving }) => !isLeaving).length;
   return idle + waiting + failing - failingBusy + Math.max(replicas - existing, 0);

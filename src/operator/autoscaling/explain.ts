@@ -9,7 +9,7 @@ import type { WaitCause, WaitingJobs } from "./waiting.ts";
 const MAX_TAGS = 8;
 const MAX_TAG_LENGTH = 64;
 
-/** The whole story of a number, in a sentence or two. */
+/** Explains the number of daemons. */
 export function explainDecision(decision: Decision): string {
   const { pool, replicas, census, pending } = decision;
   const daemons = counted(replicas, "daemon");
@@ -46,11 +46,13 @@ function limits({ demand = 0, replicas, pool }: Decision): string {
   return pool.min > demand ? `, raised to the minimum of ${pool.min}` : ", 1 reserved for a scheduled build";
 }
 
-/** What waits since when, why, and what to do about it. Equal while nothing changes, however much time passes. */
+/**
+ * Explains since when and why builds are waiting, and what to do. Changes only with the facts, not with time.
+ */
 export function explainWaiting({ tags, count, since, cause }: WaitingJobs): string {
   const wait = count === 1 ? "1 build has been waiting" : `${count} builds are waiting, the first`;
   const story = `${wait} since ${timestamp(since)} for a daemon with the tags ${tagList(tags)}: ${explainCause(cause)}`;
-  // What a pod says ends with a command to copy.
+  // A pod failure ends with a command to copy.
   return cause.kind === "failing" ? story : `${story}.`;
 }
 
@@ -78,7 +80,10 @@ function explainCause(cause: WaitCause): string {
   }
 }
 
-/** Builds that no daemon works on any more, although coderd has them running. Equal while nothing changes. */
+/**
+ * Explains builds whose daemons have ended, although coderd lists them as running. Changes only with the
+ * facts.
+ */
 export function explainStranded({ count, since, pool, daemon, end }: StrandedJobs, isTold: boolean): string {
   const run = count === 1 ? "1 build has been running" : `${count} builds are running, the first`;
   const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
@@ -91,17 +96,17 @@ function explainEnd(end: DaemonEnd, isTold: boolean): string {
   return isTold ? "its pod fails." : `its pod fails. ${end.trouble}`;
 }
 
-/** People who look at coderd would take these for free daemons. */
+/** Users who check coderd would consider these daemons idle. */
 function stillListed(podless: readonly string[]): string {
   return podless.length > 0 ? `; coderd still lists daemons without a pod: ${names(podless)}` : "";
 }
 
-/** What coderd or a daemon calls something. */
+/** Names from coderd or daemons. */
 function names(all: readonly string[]): string {
   return all.map(cut).join(", ");
 }
 
-/** Tags as people write them, without those that every daemon has; cut, since anybody who may build writes them. */
+/** Formats tags without those that every daemon has. Truncated, because any user who can build sets them. */
 function tagList(tags: Tags): string {
   const all = Object.entries(distinctiveTags(tags));
   if (all.length === 0) return "(none)";

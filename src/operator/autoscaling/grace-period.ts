@@ -2,7 +2,7 @@ import type { RunContext } from "kube-controller-runtime";
 import type { PoolSource } from "./observe.ts";
 import type { Queue } from "./pool.ts";
 
-/** Pools whose builds are seen to take longer than their pods are given to end, by name. */
+/** Names of the pools whose builds exceed the termination grace period of their pods. */
 export function outgrownPools(
   sources: readonly PoolSource[],
   { jobs, daemons }: Pick<Queue, "jobs" | "daemons">,
@@ -19,12 +19,12 @@ export function outgrownPools(
   return new Set(outgrown.map(({ pool }) => pool.name));
 }
 
-/** What to do about it, as a sentence. */
+/** Explains what to do. */
 export function explainGrace(source: PoolSource): string {
   return `Builds take longer than spec.terminationGracePeriodSeconds (${graceSeconds(source)}); increase it, or builds are killed when their pod is deleted.`;
 }
 
-/** Emits an event when that is seen for the first time. */
+/** Emits an event the first time. */
 export function warnOfGrace(source: PoolSource, { events }: RunContext): void {
   const message = explainGrace(source);
   events.event(source.object, { type: "Warning", reason: "GracePeriodTooShort", message });

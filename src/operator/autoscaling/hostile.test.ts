@@ -5,14 +5,14 @@ import { daemonTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
 import { whyJobsWait } from "./waiting.ts";
 
-/** As many as the client keeps of coderd's answers. */
+/** The limits of the client. */
 const [JOBS, DAEMONS] = [1_000, 2_000];
 const MAX_TAG_SETS = 100;
 
 const times = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));
 
-/** Free daemons of no pool, and how often somebody went through the tags of one. */
+/** Idle foreign daemons, and how often the tags of one were read. */
 function strangers(tagsOf: (index: number) => Tags) {
   let reads = 0;
   const ownKeys = (tags: Tags) => {

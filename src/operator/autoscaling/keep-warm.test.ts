@@ -19,7 +19,7 @@ const workspace = (dueAt: number | undefined, asked: Record<string, string> = ta
   dueAt,
 });
 
-/** A coderd with these workspaces, which may fail, and the offsets that it was asked for. */
+/** A coderd with these workspaces, and the offsets of its requests. */
 function coderd(workspaces: readonly ScheduledWorkspace[], { fails = false, tookMs = 0 } = {}) {
   const asked: number[] = [];
   let time = DUE - 30 * MINUTE;
@@ -38,7 +38,7 @@ async function warmthOf(pools: readonly Pool[], workspaces: readonly ScheduledWo
   return listWarmth(pools, neverListed, coderd(workspaces).listing);
 }
 
-/** In minutes before or after the due time: from when until when a pool is warm. */
+/** The warm time of a pool, in minutes relative to the due time. */
 function warmMinutes(warmth: Warmth, pool: string): [number, number] | undefined {
   const all = Array.from({ length: 400 }, (_, index) => index - 200);
   const warm = all.filter((minute) => isKeptWarm(warmth, pool, DUE + minute * MINUTE));

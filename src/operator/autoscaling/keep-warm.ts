@@ -7,30 +7,31 @@ import { REST_PER_LOOK } from "./poll-interval.ts";
 import type { Pool } from "./pool.ts";
 
 /*
- * coderd skips automatic starts and stops of workspaces while it has seen no daemon for them lately, and nothing becomes
- * pending for them. So a pool at zero has to have a daemon before they are due, which a list of workspaces says.
+ * coderd skips automatic starts and stops of workspaces while no matching daemon was active recently, and
+ * creates no pending job for them. Therefore, a pool at zero needs a daemon before they are due, according to
+ * the list of workspaces.
  */
 
-/** From when to when a pool has a daemon although nothing waits. */
+/** Time during which a pool has a daemon although no job is waiting. */
 interface Window {
   readonly from: number;
   readonly until: number;
 }
 
-/** What is kept of a list of workspaces. */
+/** The relevant parts of a list of workspaces. */
 export interface Warmth {
   readonly nextAt: number;
-  /** By the name of the pool. */
+  /** By pool name. */
   readonly windows: ReadonlyMap<string, readonly Window[]>;
-  /** A list that the next look goes on with. */
+  /** A list to continue with the next poll. */
   readonly unfinished?: UnfinishedList;
-  /** Why coderd did not list them the last time. */
+  /** Why coderd did not list the workspaces the last time. */
   readonly problem?: string;
 }
 
 interface UnfinishedList {
   readonly beganAt: number;
-  /** What is due at another time does not matter. */
+  /** Other times are ignored. */
   readonly period: Window;
   readonly nextPage: number;
   readonly due: Map<string, Due>;
@@ -41,29 +42,32 @@ export const neverListed: Warmth = { nextAt: 0, windows: new Map() };
 
 type WarmPool = Pick<Pool, "name" | "tags" | "priority" | "min" | "keepWarmMs">;
 
-/** Workspaces of more pages, or of more than can be read before it is too late, may have something due at any time. */
+/** With more pages, or more than can be read in time, builds are assumed to be due at any time. */
 const MAX_PAGES = 50;
 const MAX_LIST_MS = 30 * 60_000;
 
-/** So long one look reads pages, then scaling comes first again. The last page may take as long as any request. */
+/**
+ * Maximum time to read pages per poll, because scaling takes precedence. The last page may take as long as
+ * any request.
+ */
 const MAX_READ_MS = 5_000;
 
-/** What is overdue for so long has another reason than a missing daemon. */
+/** Builds that are overdue for longer have a different cause than a missing daemon. */
 const OVERDUE_MS = 60 * 60_000;
 
-/** coderd looks for what is due once a minute, so that times within a minute are one. */
+/** coderd checks for due builds once a minute, so times within a minute are equal. */
 const GRAIN_MS = 60_000;
 
-/** Between two lists: half of the time before which something has to be known, within limits. */
+/** Interval between lists: half of the time before the next relevant time, within limits. */
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 5 * 60_000];
-/** However slow coderd is. */
+/** Upper limit, however slow coderd is. */
 const SLOWEST_PAUSE_MS = 30 * 60_000;
 
 export function isKeptWarm({ windows }: Warmth, pool: string, now: number): boolean {
   return windows.get(pool)?.some(({ from, until }) => now >= from && now < until) ?? false;
 }
 
-/** Whether it is too soon for another list. A clock that was set back would make it wait for as long. */
+/** Whether the next list is not due yet. Bounded, in case the clock was set back. */
 export function isFresh({ nextAt }: Warmth, now: number): boolean {
   return now < nextAt && nextAt - now <= SLOWEST_PAUSE_MS;
 }
@@ -75,9 +79,9 @@ interface Listing {
 }
 
 /**
- * Lists the workspaces of an organization, if a pool keeps warm for them, and says when each pool needs a daemon. A list
- * that takes long is read in parts, one for each call. What was known stays known until then, and while coderd does not
- * list them.
+ * Lists the workspaces of an organization if a pool has keepWarmMinutes, and determines when each pool needs
+ * a daemon. A slow list is read in parts, one per call. Until it is complete, and while coderd does not
+ * respond, the previous result remains valid.
  */
 export async function listWarmth(
   pools: readonly WarmPool[],
@@ -100,7 +104,7 @@ export async function listWarmth(
   };
 }
 
-/** When builds with the same tags are due. */
+/** Times at which builds with the same tags are due. */
 interface Due {
   readonly tags: Tags;
   readonly times: Set<number>;
@@ -111,12 +115,12 @@ function newList(now: number, leadMs: number): UnfinishedList {
   return { beganAt: now, period, nextPage: 0, due: new Map(), tookMs: 0 };
 }
 
-/** How far a list was read. */
+/** Progress of reading a list. */
 interface Progress {
-  /** What is due in the period, by tags; undefined when coderd does not say. */
+  /** Due builds in the period, by tags. Undefined if coderd does not respond. */
   readonly due: readonly Due[] | "anything" | "unfinished" | undefined;
   readonly nextPage: number;
-  /** Why coderd does not say. */
+  /** Why coderd does not respond. */
   readonly problem?: string;
 }
 
@@ -145,7 +149,7 @@ function note({ tags, dueAt }: ScheduledWorkspace, { from, until }: Window, due:
   due.set(key, known);
 }
 
-/** When each pool that keeps warm needs a daemon. A job that a pool with a minimum could serve needs no other. */
+/** Times at which each pool needs a daemon. A job that matches a pool with a minimum needs no other pool. */
 function warmWindows(
   pools: readonly WarmPool[],
   due: readonly Due[] | "anything",
@@ -169,7 +173,7 @@ function warmWindows(
   return windows;
 }
 
-/** The same moments in as few windows as possible. */
+/** Merges overlapping windows. */
 function merged(windows: readonly Window[]): Window[] {
   const result: Window[] = [];
   for (const next of windows.toSorted((a, b) => a.from - b.from)) {

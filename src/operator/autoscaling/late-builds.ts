@@ -4,7 +4,7 @@ import { explainStranded, explainWaiting } from "./explain.ts";
 import type { StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
-/** A build may wait so long before it is worth a word: a daemon starts within seconds. */
+/** Time that a build may wait before it is reported, because a daemon starts within seconds. */
 const WORTH_A_WORD_MS = 60_000;
 const MAX_GROUPS = 3;
 
@@ -20,19 +20,19 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
   due: "NotTaken",
 };
 
-/** Of builds that coderd has running on a daemon that has ended. */
+/** For builds that coderd lists as running on a daemon that has ended. */
 const LOST = "DaemonsLost";
 
-/** Causes that no waiting resolves. */
+/** Causes that do not resolve without a user. */
 const KNOWN_CAUSES: ReadonlySet<string> = new Set(["noPool", "failing"]);
 
-/** Builds of one organization that nobody serves as they should be: a few sentences, however many there are. */
+/** Builds of one organization that wait or are lost, summarized in a few sentences. */
 export interface LateBuilds {
-  /** Those that wait the longest, first. */
+  /** The longest waiting groups first. */
   readonly groups: readonly LateGroup[];
-  /** How many wait beside them. */
+  /** Number of other waiting builds. */
   readonly more: number;
-  /** Older ones may wait that coderd does not list. */
+  /** Whether older builds may be waiting that coderd does not list. */
   readonly isCut: boolean;
 }
 
@@ -70,7 +70,7 @@ export function lateBuilds(
   return { groups: [...groups, ...lost], more: sumOf(late.slice(MAX_GROUPS)), isCut };
 }
 
-/** Whether builds of any organization wait for longer than they should, since when, for which tags and why. */
+/** Reports whether builds of any organization wait too long, since when, for which tags and why. */
 export function buildsServed(all: readonly LateBuilds[]): ConditionState {
   const groups = all.flatMap((each) => each.groups).toSorted(byUrgency);
   const isCut = all.some((each) => each.isCut);
@@ -90,7 +90,7 @@ export function buildsServed(all: readonly LateBuilds[]): ConditionState {
   return { status: "False", reason: first?.reason ?? "QueueTooLong", message: sentences.join(" ") };
 }
 
-/** Those that wait come before those that are lost, and the oldest first. */
+/** Waiting builds before lost ones, the oldest first. */
 function byUrgency(a: LateGroup, b: LateGroup): number {
   return Number(a.reason === LOST) - Number(b.reason === LOST) || a.since - b.since;
 }
@@ -99,7 +99,7 @@ function sumOf(groups: readonly { readonly count: number }[]): number {
   return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Nobody knows whether builds wait. */
+/** It is unknown whether builds are waiting. */
 export function queueUnknown(message: string, since: number): ConditionState {
   return {
     status: "Unknown",

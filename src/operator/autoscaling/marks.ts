@@ -3,10 +3,10 @@ import { BUSY_MARKS } from "../workload/pods/our-pods.ts";
 import type { PoolSource } from "./observe.ts";
 import type { Queue } from "./pool.ts";
 
-/** A mark, or null to take it off. */
+/** Annotations to set, or null to remove. */
 type Marks = Readonly<Record<string, string | null>>;
 
-/** Marks that the API server refused, and until when they are not tried again. */
+/** A mark that the API server rejected, and when to retry. */
 export interface Refusal {
   readonly until: number;
 }
@@ -14,8 +14,8 @@ export interface Refusal {
 const RETRY_MS = 60_000;
 
 /**
- * Marks the pods of a pool whose daemons are busy, and takes the marks from those that no longer are. A pod is written
- * only when that changes. Pods that leave keep theirs. Returns what was refused, if anything was.
+ * Marks the pods of busy daemons, and removes the marks of others. Pods are only written if their marks
+ * change. Terminating pods keep their marks. Returns the rejection, if any.
  */
 export function markPods(
   source: PoolSource,
@@ -28,7 +28,7 @@ export function markPods(
   return writeMarks(source, { changes, before }, context);
 }
 
-/** Takes the marks from the pods of a pool with a fixed number: from those that have all of them, so from ours. */
+/** Removes the marks from the pods of a pool with a fixed number, if they have all marks of the operator. */
 export function unmarkPods(
   source: PoolSource,
   before: Refusal | undefined,
@@ -42,13 +42,13 @@ export function unmarkPods(
   return writeMarks(source, { changes, before }, context);
 }
 
-/** What the user gives all pods stays as it is. */
+/** Annotations that the user sets on all pods are not changed. */
 function marksOf({ provisioner: { pod } }: PoolSource): [string, string][] {
   const theirs = pod.podAnnotations ?? {};
   return Object.entries(BUSY_MARKS).filter(([key]) => !Object.hasOwn(theirs, key));
 }
 
-/** Those to put on a busy pod, or to take off another. */
+/** Marks to add to a busy pod, or to remove from another pod. */
 function changedMarks(ours: readonly [string, string][], present: Marks, isBusy: boolean): Marks {
   const wrong = ours.filter(([key, value]) => (present[key] === value) !== isBusy);
   return Object.fromEntries(wrong.map(([key, value]) => [key, isBusy ? value : null]));
@@ -66,14 +66,14 @@ function changesOf({ pods }: PoolSource, marksFor: (name: string, present: Marks
     .filter(({ annotations }) => Object.keys(annotations).length > 0);
 }
 
-/** What was refused is tried again after a while, and only the first refusal is logged. */
+/** A rejected mark is retried after a while, and only the first rejection is logged. */
 async function writeMarks(
   { object }: PoolSource,
   { changes, before }: { readonly changes: readonly PodChange[]; readonly before: Refusal | undefined },
   { client, clock, log }: RunContext,
 ): Promise<Refusal | undefined> {
   if (changes.length === 0) return undefined;
-  // A clock that was set back would make the next try wait for as long.
+  // Bounded, in case the clock was set back.
   const restMs = (before?.until ?? 0) - clock.now();
   if (before && restMs > 0 && restMs <= RETRY_MS) return before;
   const writing = changes.map(({ pod, annotations }) =>

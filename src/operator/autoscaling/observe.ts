@@ -21,7 +21,7 @@ import { isReadyPod, podsOf } from "../workload/pods/our-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import type { Pool, PoolPod } from "./pool.ts";
 
-/** A pool, and the objects that it is made of. */
+/** A pool and its objects. */
 export interface PoolSource {
   readonly object: Stored<CoderProvisioner>;
   readonly provisioner: Provisioner;
@@ -30,7 +30,9 @@ export interface PoolSource {
   readonly pool: Omit<Pool, "history" | "isKeptWarm">;
 }
 
-/** The provisioners of a control plane by the id of their organization. One without a key belongs to none yet. */
+/**
+ * Provisioners of a control plane, by the ID of their organization. Provisioners without a key are omitted.
+ */
 export function organizationsOf(
   controlPlane: ObjectKey,
   { caches }: RunContext,
@@ -42,7 +44,7 @@ export function organizationsOf(
   return organizations;
 }
 
-/** A provisioner as a pool, from its pods and its Deployment. */
+/** Observes the pool of a provisioner from its pods and its Deployment. */
 export function observePool(
   object: Stored<CoderProvisioner>,
   { caches, clock }: Pick<RunContext, "caches" | "clock">,
@@ -55,7 +57,7 @@ export function observePool(
     name,
     tags: daemonTags(provisioner.tags),
     keyIds: keyIdsOf(object),
-    // Without a Deployment, what was asked for is taken to be on its way.
+    // Without a Deployment, assumes that the requested number is being created.
     replicas: deployment?.spec?.replicas ?? object.status?.desiredReplicas ?? 0,
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName, clock.now())),
     isRollingOut: isRollingOut(deployment),
@@ -65,7 +67,7 @@ export function observePool(
   return { object, provisioner, pods, pool };
 }
 
-/** Equal as long as the provisioners have the same pods, which fail or are ready as before. */
+/** Changes if the set of pods or their state changes. */
 export function podStates(
   objects: readonly Stored<CoderProvisioner>[],
   { caches, clock }: Pick<RunContext, "caches" | "clock">,
@@ -81,7 +83,7 @@ export function podStates(
     .join();
 }
 
-/** A fixed number is a minimum that is the maximum too. */
+/** A fixed number is both the minimum and the maximum. */
 function limitsOf({ autoscaling, replicas }: Provisioner) {
   const fixed = { min: replicas, max: replicas, minIdle: 0, priority: 0, fallback: undefined };
   if (!autoscaling) return { ...fixed, scaleDownDelayMs: 0, keepWarmMs: 0 };
@@ -97,7 +99,7 @@ function limitsOf({ autoscaling, replicas }: Provisioner) {
   };
 }
 
-/** Daemons that are given up can't come back without a license, and an upgrade moves pods itself. */
+/** Without a license, removed daemons could not return, and an upgrade replaces pods itself. */
 function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pick<Pool, "held"> {
   if (isPaused(object)) return { held: "it is paused" };
   const [controlPlane = ""] = namedControlPlane(object);
@@ -112,14 +114,14 @@ function podsByDaemon(provisioner: Provisioner, caches: RunContext["caches"]): M
   return new Map(podsOf(provisioner, caches).map((pod) => [daemonNameOf(provisioner, pod), pod]));
 }
 
-/** Whether pods of an earlier template are still there. */
+/** Whether pods of an earlier template remain. */
 function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
   if (!deployment) return false;
   const { observedGeneration, replicas = 0, updatedReplicas = 0 } = deployment.status ?? {};
   return observedGeneration !== deployment.metadata.generation || replicas > updatedReplicas;
 }
 
-/** A pod as the decision sees it. `daemonName` is what its daemon calls itself at coderd. */
+/** A pod as input of the decision. `daemonName` is the name of its daemon in coderd. */
 function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
   const { metadata, status } = pod;
   const trouble = podTrouble(pod, now);
@@ -133,9 +135,9 @@ function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
     isLeaving: metadata.deletionTimestamp !== undefined,
     isReady: isReadyPod(pod),
     lostBefore: lostBefore(pod),
-    // A node that is missing is another story.
+    // A missing node is handled separately.
     ...(trouble?.kind === "found" && !refused ? { trouble: trouble.message } : {}),
-    // A time that is not given is as long ago as can be.
+    // A missing time counts as long ago.
     ...(running ? { startedAt: timeOf(running.startedAt) ?? 0 } : {}),
     ...(refused ? { unschedulableSince: timeOf(refused.lastTransitionTime) ?? 0 } : {}),
   };

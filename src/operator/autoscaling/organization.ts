@@ -17,39 +17,39 @@ import { type Decided, type Scaled, scalePools } from "./scale.ts";
 import { noneStranded, type StrandedSight, strandedJobs } from "./stranded.ts";
 import { whyJobsWait } from "./waiting.ts";
 
-/** How often to look while no pool follows the queue. */
+/** Polling interval without autoscaling. */
 const POLL_MS = 60_000;
 
-/** How often while builds wait or are lost, or daemons are missing. */
+/** Polling interval while builds wait or are lost, or while daemons are missing. */
 const UNSERVED_POLL_MS = 15_000;
 
-/** What is kept of an organization's queue: nothing that grows with it. */
+/** State of an organization's queue. Its size does not depend on the queue. */
 export interface OrganizationMemory {
   readonly looks: Looks;
-  /** The specs of the pools that the last decision was for. */
+  /** Specs of the pools at the last decision. */
   readonly specs: string;
-  /** What was wanted of each pool, by its name. */
+  /** Needed daemons of each pool, by name. */
   readonly histories: ReadonlyMap<string, History>;
   readonly refusals: ReadonlyMap<string, Refusal>;
-  /** Pools whose builds were seen to outlast the grace period of their pods, since a spec changed last. */
+  /** Pools whose builds exceeded the grace period of their pods since their spec changed. */
   readonly outgrown: ReadonlySet<string>;
   readonly warmth: Warmth;
   readonly late: LateBuilds;
   readonly stranded: StrandedSight;
-  /** The pods at the last look, as far as they decide who is served. */
+  /** Relevant state of the pods at the last poll. */
   readonly pods: string;
   readonly numbers: QueueNumbers | undefined;
 }
 
-/** An organization's pools, and what is kept of its queue. */
+/** The pools of an organization, and the state of its queue. */
 export interface Organization {
   readonly id: string;
   readonly pools: readonly Stored<CoderProvisioner>[];
-  /** Equal as long as nobody changes a spec, adds a pool or removes one. */
+  /** Changes if a spec changes or a pool is added or removed. */
   readonly specs: string;
-  /** Equal as long as the same pods are there, fail or are ready. */
+  /** Changes if the set of pods or their state changes. */
   readonly podStates: string;
-  /** The shortest interval that a pool that follows the queue asks for. */
+  /** The shortest polling interval of the pools with autoscaling. */
   readonly pollMs: number;
   readonly memory: OrganizationMemory;
 }
@@ -88,7 +88,7 @@ function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
   return Math.min(POLL_MS, ...wished);
 }
 
-/** When to look next: soon after a spec or the state of a pod has changed, unless coderd does not answer. */
+/** When to poll next: soon after a change of a spec or a pod, unless coderd is unavailable. */
 export function dueAt({ specs, podStates, pollMs, memory }: Organization): number {
   const { nextAt, since, tookMs, failures } = memory.looks;
   const isSame = memory.specs === specs && memory.pods === podStates;
@@ -96,21 +96,21 @@ export function dueAt({ specs, podStates, pollMs, memory }: Organization): numbe
   return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
 }
 
-/** How coderd is asked. */
+/** Access to coderd. */
 interface Coderd {
   readonly access: Access;
   readonly observer: DaemonObserver;
-  /** As far as it is known. */
+  /** Undefined if unknown. */
   readonly version: string | undefined;
 }
 
-/** What to keep, and the first thing that went wrong. */
+/** The new state, and the first error. */
 interface Finding {
   readonly memory: OrganizationMemory;
   readonly error?: unknown;
 }
 
-/** Looks, decides and scales. A failure to scale is returned, since what was seen is worth keeping. */
+/** Polls, decides and scales. Returns scaling errors, so that the new state is kept. */
 export async function watchOrganization(
   organization: Organization,
   coderd: Coderd,
@@ -171,7 +171,7 @@ function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMem
   return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
 }
 
-/** Warns of builds that outlast the grace period of their pods, once for each spec. */
+/** Warns of builds that exceed the grace period of their pods, once per spec. */
 function warnedOf(
   { specs, memory }: Organization,
   sources: readonly PoolSource[],
@@ -185,7 +185,9 @@ function warnedOf(
   return new Set([...known, ...seen]);
 }
 
-/** Comes last: a list of workspaces takes a while, and what it brings can wait. A change of a spec begins it anew. */
+/**
+ * Runs last, because a list of workspaces takes time and is not urgent. Restarts after a change of a spec.
+ */
 async function renewWarmth(
   { id, specs, memory }: Organization,
   sources: readonly PoolSource[],
@@ -195,10 +197,10 @@ async function renewWarmth(
   const now = () => context.clock.now();
   const isSame = memory.specs === specs;
   if (!access.client || (isSame && isFresh(warmth, now()))) return warmth;
-  const { unfinished: _, ...anew } = warmth;
+  const { unfinished: _, ...restarted } = warmth;
   const pools = sources.map(({ pool }) => pool);
   const listing = { client: access.client, organizationId: id, now };
-  const renewed = await listWarmth(pools, isSame ? warmth : anew, listing);
+  const renewed = await listWarmth(pools, isSame ? warmth : restarted, listing);
   if (renewed.problem !== undefined && renewed.problem !== warmth.problem)
     context.log.warn("failed to list workspaces; pools at zero may miss automatic starts and stops", {
       problem: renewed.problem,
@@ -238,7 +240,7 @@ function scheduled(looks: Looks, scaled: readonly Scaled[], { pollMs, at, strand
   return { ...looks, nextAt: since + tookMs + pauseMs };
 }
 
-/** Whether builds wait for the pool, or pods of it have no daemon that can take one. */
+/** Whether builds are waiting for the pool, or pods have no daemon that can run one. */
 function lacksDaemons({ pending, census }: Decision): boolean {
   const { starting = 0, waiting = 0, failing = 0 } = census ?? {};
   return pending + starting + waiting + failing > 0;

@@ -4,10 +4,10 @@ import { isStuck } from "./pool.ts";
 
 const MOVING_MS = 5_000;
 const SLOWEST_MS = 120_000;
-/** coderd spends no more than a twentieth of its time on our looks, however slow it is. */
+/** Limits the time that coderd spends on polls to a twentieth, however slow it is. */
 export const REST_PER_LOOK = 20;
 
-/** Whether numbers are about to change, so that the next look should come soon. */
+/** Whether the numbers are about to change, so that the next poll should be soon. */
 export function isMoving(decisions: readonly Decision[], now: number): boolean {
   return decisions.some(({ pool, replicas, census }) => {
     if (replicas !== pool.replicas) return true;
@@ -16,7 +16,7 @@ export function isMoving(decisions: readonly Decision[], now: number): boolean {
   });
 }
 
-/** How long to wait after a look that showed the queue. */
+/** Delay after a successful poll. */
 export function pauseAfterLook(look: {
   readonly pollMs: number;
   readonly isMoving: boolean;
@@ -26,10 +26,10 @@ export function pauseAfterLook(look: {
   return Math.min(Math.max(pause, look.tookMs * REST_PER_LOOK), Math.max(SLOWEST_MS, look.pollMs));
 }
 
-/** How long to wait after a look in vain: doubling from one to the next, and as long as coderd asks for. */
+/** Delay after a failed poll. Doubles with each failure, and is at least as long as coderd requests. */
 export function pauseAfterFailure(failure: {
   readonly pollMs: number;
-  /** How many looks in a row were in vain, this one included. */
+  /** Number of consecutive failures, including this one. */
   readonly failures: number;
   readonly retryAfterMs: number | undefined;
 }): number {

@@ -5,21 +5,21 @@ import type { DaemonObserver } from "../coderd/daemons.ts";
 import { pauseAfterFailure } from "./poll-interval.ts";
 import type { Queue, QueueSight } from "./pool.ts";
 
-/** How looks at the queue of one organization went, and when to look again. */
+/** Results of polling one organization, and when to poll next. */
 export interface Looks {
-  /** Whether the last one showed the queue. */
+  /** Whether the last poll succeeded. */
   readonly seen: boolean;
-  /** When the last one began, or since when coderd is asked in vain. */
+  /** Start of the last poll, or of the first failed one. */
   readonly since: number;
   readonly nextAt: number;
-  /** How long coderd took to answer. */
+  /** Response time of coderd. */
   readonly tookMs: number;
-  /** Looks in vain in a row, and the last reason. */
+  /** Consecutive failures, and the last reason. */
   readonly failures: number;
   readonly failure: CoderFailure | { readonly message: string } | undefined;
 }
 
-/** A way to ask coderd, or why there is none. */
+/** Access to coderd, or the reason why there is none. */
 export type Access =
   | { readonly client: CoderClient; readonly url: string; readonly token: string }
   | { readonly client: undefined; readonly message: string };
@@ -36,7 +36,7 @@ interface Looked {
   readonly sight: QueueSight;
 }
 
-/** What has just begun has nothing to wait for: the first look can wait as well, while a fleet starts. */
+/** Delay of the first poll, because nothing can be waiting yet, and a fleet may be starting. */
 const FIRST_LOOK_MS = 15_000;
 
 export function neverLooked(now: number, pollMs: number): Looks {
@@ -44,7 +44,7 @@ export function neverLooked(now: number, pollMs: number): Looks {
   return { seen: false, since: now, nextAt, tookMs: 0, failures: 0, failure: undefined };
 }
 
-/** Asks coderd for the whole queue of one organization, and says when to ask again. */
+/** Reads the queue of one organization, and determines when to poll next. */
 export async function look(access: Access, before: Looks, at: Look): Promise<Looked> {
   const began = at.now();
   const answer = await queueAt(access, at);
@@ -67,7 +67,7 @@ export async function look(access: Access, before: Looks, at: Look): Promise<Loo
 
 type Answer = { readonly queue: Queue } | { readonly failure: CoderFailure | { readonly message: string } };
 
-/** Two requests, whatever the number of pools. */
+/** Two requests, independent of the number of pools. */
 async function queueAt(access: Access, { observer, organizationId }: Look): Promise<Answer> {
   if (!access.client) return { failure: { message: access.message } };
   const [jobs, daemons] = await Promise.all([

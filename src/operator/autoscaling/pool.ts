@@ -1,76 +1,79 @@
 import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
 
-/** What coderd said of one organization, at one moment. */
+/** The queue of one organization at one time. */
 export interface Queue {
   readonly jobs: readonly ProvisionerJob[];
   readonly daemons: readonly ProvisionerDaemon[];
-  /** Whether there may be older jobs that coderd did not list. */
+  /** Whether older jobs may exist that coderd did not list. */
   readonly isCut: boolean;
 }
 
-/** What is known of a queue when a decision is due. */
+/** What is known about the queue at the time of a decision. */
 export type QueueSight =
   | { readonly seen: true; readonly queue: Queue }
-  /** coderd does not answer, or not to us; `since` is when it last did, or when it was first asked in vain. */
+  /** coderd is unavailable. `since` is the time of the last response or of the first failure. */
   | { readonly seen: false; readonly since: number };
 
 export interface PoolPod {
-  /** Also the name of its daemon at coderd. */
+  /** Also the name of its daemon in coderd. */
   readonly name: string;
-  /** On its way out: it takes no more jobs, and may have to finish one. */
+  /** Terminating: it accepts no more jobs, but may have to finish one. */
   readonly isLeaving: boolean;
-  /** A ReplicaSet removes pods that are not ready before all others, however busy they are. */
+  /** A ReplicaSet deletes pods that are not ready first, even if they are busy. */
   readonly isReady: boolean;
-  /** Why its container does not run, or not for long, as a sentence: its daemon takes no work, whatever coderd lists. */
+  /** Why its container is not running, or crashes. Its daemon accepts no work, even if coderd lists it. */
   readonly trouble?: string;
-  /** Builds that it began before this are lost: its daemon has ended since. */
+  /** Builds that started earlier are lost, because their daemon has ended. */
   readonly lostBefore?: number;
-  /** Since when its daemon may be running. A pod that waits for a node or an image does no work. */
+  /** Time at which its container started. Absent while the pod waits for a node or an image. */
   readonly startedAt?: number;
-  /** Since when no node has room for it. */
+  /** Since when it cannot be scheduled. */
   readonly unschedulableSince?: number;
 }
 
 interface PoolLimits {
   readonly min: number;
   readonly max: number;
-  /** Daemons to have free on top of those that have work. */
+  /** Number of idle daemons to keep in addition to busy ones. */
   readonly minIdle: number;
   readonly scaleDownDelayMs: number;
-  /** The higher, the sooner a job that several pools could serve is given to this one. */
+  /** Jobs that match several pools are assigned to the pool with the highest priority. */
   readonly priority: number;
-  /** The least to have after coderd was out of reach for ten minutes. */
+  /** Minimum number of daemons after coderd has been unavailable for ten minutes. */
   readonly fallback: number | undefined;
 }
 
-/** The daemons of one CoderProvisioner. One with a fixed number is a pool whose minimum is its maximum. */
+/** The daemons of one CoderProvisioner. A fixed number is both the minimum and the maximum. */
 export interface Pool extends PoolLimits {
   /** Unique among the pools of its organization. */
   readonly name: string;
-  /** The tags of its daemons, scope and owner among them. */
+  /** Tags of its daemons, including scope and owner. */
   readonly tags: Tags;
-  /** Keys that its daemons use or used: a daemon with one of them but without a pod is no capacity. */
+  /** Current and earlier keys of its daemons. A daemon with such a key but without a pod is not counted. */
   readonly keyIds: readonly string[];
-  /** The number that its Deployment has been asked for. */
+  /** Number of replicas of its Deployment. */
   readonly replicas: number;
   readonly pods: readonly PoolPod[];
   readonly isRollingOut: boolean;
-  /** How long before coderd starts or stops a workspace by itself one daemon runs, although the minimum is zero. */
+  /**
+   * Time before a scheduled start or stop of a workspace at which one daemon runs, even with a minimum of
+   * zero.
+   */
   readonly keepWarmMs: number;
-  /** Whether that time has come. */
+  /** Whether such a time has come. */
   readonly isKeptWarm: boolean;
-  /** Why the number must not change now, as a clause: an upgrade, a license that lapsed. */
+  /** Why the number must not change now, as a clause: an upgrade, or an expired license. */
   readonly held?: string;
-  /** What was wanted lately. */
+  /** Recently needed numbers. */
   readonly history: History;
 }
 
-/** A number that was wanted at a time. Each is higher than all after it, so there are few. */
+/** Numbers with their times, in decreasing order, so there are only a few. */
 export type History = readonly { readonly at: number; readonly wanted: number }[];
 
 /**
- * The history with one more entry, without what is older than the window and without what a later entry exceeds:
- * its first entry is the highest number that was wanted within the window.
+ * Adds an entry and drops entries that are older than the window or lower than a later entry. The first entry
+ * is the highest number within the window.
  */
 export function remember(history: History, entry: History[number], windowMs: number): History {
   const kept = history.filter(({ at, wanted }) => wanted > entry.wanted && at > entry.at - windowMs);
@@ -81,15 +84,15 @@ export function highestOf(history: History): number {
   return history[0]?.wanted ?? 0;
 }
 
-/** Whether its daemon can take a job, if coderd lists it. */
+/** Whether its daemon can run a job, if coderd lists it. */
 export function isAble({ isReady, trouble }: PoolPod): boolean {
   return isReady && trouble === undefined;
 }
 
-/** A node autoscaler brings a node within this time, if it brings one at all. */
+/** A node autoscaler adds a node within this time. */
 const UNSCHEDULABLE_AFTER_MS = 5 * 60_000;
 
-/** Whether more pods would only wait for a node, as others have done for a while. */
+/** Whether more pods would be unschedulable, like existing ones. */
 export function isStuck({ pods }: Pool, now: number): boolean {
   return pods.some(
     ({ isLeaving, unschedulableSince: since }) =>

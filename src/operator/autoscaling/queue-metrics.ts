@@ -2,7 +2,7 @@ import type { QueueNumbers } from "../coderd/ports.ts";
 import type { Assignment } from "./assign.ts";
 import type { Plan } from "./decide.ts";
 
-/** The numbers behind a plan for one organization. While coderd can't be asked there are none. */
+/** Numbers of a plan for one organization. Empty while coderd is unavailable. */
 export function numbersOf({ decisions, assignments }: Plan): QueueNumbers {
   const given = Map.groupBy(assignments, (each) => (each.to === "pool" ? each.pool.name : undefined));
   const pools = decisions.flatMap(({ pool: { name }, census, demand, pending }) => {
@@ -15,7 +15,7 @@ export function numbersOf({ decisions, assignments }: Plan): QueueNumbers {
   const totals = {
     pending: assignments.length,
     oldestAt: oldestOf(assignments),
-    unmatched: assignments.filter(({ to }) => to === "nobody").length,
+    unmatched: assignments.filter(({ to }) => to === "none").length,
   };
   return { totals, pools: new Map(pools) };
 }
@@ -24,7 +24,7 @@ function oldestOf(assignments: readonly Assignment[]): number | undefined {
   return earliest(assignments.map(({ job }) => job.createdAt));
 }
 
-/** The numbers of all organizations together; absent stands for one of which nothing is known. */
+/** Sum over all organizations. Undefined entries are organizations in an unknown state. */
 export function sumNumbers(all: readonly (QueueNumbers | undefined)[]): QueueNumbers {
   const totals = all.flatMap((each) => each?.totals ?? []);
   const sum = {

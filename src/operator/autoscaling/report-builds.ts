@@ -14,8 +14,8 @@ import { isPaused } from "../pause.ts";
 const BUILDS_SERVED = controlPlaneConditions.builds.type;
 
 /**
- * Puts the condition into the control plane's status, or takes it out, and emits an event when builds begin to wait and
- * when they no longer do. No request while nothing changes.
+ * Updates the condition of the control plane, and emits an event when builds start or stop waiting. Sends no
+ * request if nothing changed.
  */
 export async function reportBuilds(
   object: Stored<CoderControlPlane>,

@@ -19,7 +19,7 @@ import type { QueueSight } from "./pool.ts";
 
 const { scalingActive, scalingLimited } = provisionerConditions;
 
-/** A pool, and what was decided for it. */
+/** A pool and its decision. */
 export interface Decided {
   readonly source: PoolSource;
   readonly decision: Decision;
@@ -27,20 +27,23 @@ export interface Decided {
 
 interface Circumstances {
   readonly sight: QueueSight;
-  /** Marks that were refused last time, by the name of the pool. */
+  /** Rejected marks of the last poll, by pool name. */
   readonly refusals: ReadonlyMap<string, Refusal>;
-  /** Pools whose builds outlast the grace period of their pods, by name. */
+  /** Names of the pools whose builds exceed the grace period of their pods. */
   readonly outgrown: ReadonlySet<string>;
 }
 
-/** A pool, and what was asked for. */
+/** A pool after scaling. */
 export interface Scaled extends Decided {
   readonly refusal: Refusal | undefined;
-  /** Why it could not be asked for. */
+  /** Why scaling failed. */
   readonly error?: unknown;
 }
 
-/** Asks each pool that follows the queue for its number. A failure with one of them does not keep the others waiting. */
+/**
+ * Requests the number of daemons for each pool with autoscaling. A failure of one pool does not affect the
+ * others.
+ */
 export function scalePools(
   decided: readonly Decided[],
   circumstances: Circumstances,
@@ -57,7 +60,7 @@ export function scalePools(
   );
 }
 
-/** Marks come first: they decide which pods a smaller number takes away. */
+/** Marks come first, because they determine which pods are deleted. */
 async function scaleOne(
   { source, decision }: Decided,
   { sight, refusals, outgrown }: Circumstances,
@@ -67,7 +70,7 @@ async function scaleOne(
   if (isPaused(source.object)) return { source, decision, refusal: before };
   if (!source.provisioner.autoscaling) {
     const refusal = await unmarkPods(source, before, context);
-    // A pool with a fixed number has none of it in its status.
+    // The status of a pool with a fixed number contains no scaling.
     await writeScaling(source.object, { numbers: {}, states: {} }, context);
     return { source, decision, refusal };
   }
@@ -80,7 +83,7 @@ async function scaleOne(
   return { source, decision: possible, refusal };
 }
 
-/** Without the marks of all that are busy, a smaller number could take one of them. */
+/** Without the marks of all busy pods, scaling down could delete one of them. */
 function withoutLess(decision: Decision): Decision {
   const { pool, replicas } = decision;
   if (replicas >= pool.replicas) return decision;
@@ -88,7 +91,7 @@ function withoutLess(decision: Decision): Decision {
   return { ...decision, pool: { ...pool, held }, replicas: pool.replicas, cause: "held" };
 }
 
-/** Asks the pool for the number that was decided, and reports whether it follows the queue. No request while nothing changes. */
+/** Writes the number and the conditions of a pool. Sends no request if nothing changed. */
 async function scalePool(
   { object }: PoolSource,
   { decision, warning }: { readonly decision: Decision; readonly warning: string | undefined },

@@ -6,7 +6,7 @@ import { openSession, operatorToken, sessionSources } from "../coderd/session.ts
 import { gatherSources, referencesTo } from "../sources.ts";
 import type { Access } from "./poll.ts";
 
-/** A session at the coderd of a control plane, with the operator's token. */
+/** Opens a session with the coderd of a control plane, using the operator's token. */
 export async function connect(
   { metadata: { namespace = "", name } }: Stored<CoderControlPlane>,
   ports: CoderPorts,
@@ -23,7 +23,7 @@ export async function connect(
   return { client: openSession(settings, { url, token }, { ports, sources }), url, token };
 }
 
-/** What a session at the control plane needs. */
+/** Objects that a session with the control plane needs. */
 export const references = referencesTo(
   ({ metadata: { namespace = "", name } }: Stored<CoderControlPlane>, caches) => {
     const observed = observeControlPlane({ namespace, name }, caches);

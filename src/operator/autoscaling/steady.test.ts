@@ -8,10 +8,10 @@ import type { Pool } from "./pool.ts";
 
 const POLL_MS = 15_000;
 
-/** A cluster in which pods start and stop between two looks, and builds never end. */
+/** A cluster in which pods start and stop between two polls, and builds never end. */
 interface World {
   pools: Pool[];
-  /** The pod that each job is built by, once one has it. */
+  /** The pod of each assigned job. */
   readonly builders: Map<string, string>;
   readonly jobs: ReturnType<typeof waiting>;
 }

@@ -3,18 +3,18 @@ import type { Pool as AnyPool, Queue } from "./pool.ts";
 
 type Pool = Pick<AnyPool, "name" | "keyIds" | "pods">;
 
-/** Jobs that coderd has running on daemons of one pool, which have ended for the same reason. */
+/** Jobs that coderd lists as running on daemons of one pool that have ended for the same reason. */
 export interface StrandedJobs {
   readonly pool: string;
   readonly count: number;
-  /** When the oldest was begun. */
+  /** Start of the oldest job. */
   readonly since: number;
-  /** One of the daemons by name. */
+  /** Name of one of the daemons. */
   readonly daemon: string;
   readonly end: DaemonEnd;
 }
 
-/** What has become of the pod of a daemon that has ended: why it fails is a sentence. */
+/** State of the pod of a daemon that has ended. `trouble` is a sentence. */
 export type DaemonEnd = "podGone" | "restarted" | { readonly trouble: string };
 
 interface Stranded {
@@ -24,14 +24,17 @@ interface Stranded {
   readonly end: DaemonEnd;
 }
 
-/** Finds the jobs of our daemons that have ended: coderd notices only when it has not heard of a job for a while. */
+/**
+ * Finds jobs of daemons that have ended. coderd notices this only after it has received no updates for a
+ * while.
+ */
 function strandedOf(pools: readonly Pool[], { jobs, daemons }: Queue, { places }: StrandedSight): Stranded[] {
   const byKey = new Map(pools.flatMap((pool) => pool.keyIds.map((id) => [id, pool])));
   const byName = new Map(pools.map((pool) => [pool.name, pool]));
   const byId = new Map(daemons.map((daemon) => [daemon.id, daemon]));
   return jobs.flatMap((job): Stranded[] => {
     const worker = job.workerId === undefined ? undefined : byId.get(job.workerId);
-    // coderd lists a silent daemon for a shorter time than it has the job running.
+    // coderd lists a silent daemon for less time than its job.
     const known = worker ? undefined : places.get(job.id);
     const pool = worker ? byKey.get(worker.keyId) : byName.get(known?.pool ?? "");
     const daemon = worker?.name ?? known?.daemon;
@@ -45,12 +48,15 @@ function strandedOf(pools: readonly Pool[], { jobs, daemons }: Queue, { places }
   });
 }
 
-/** What is to be said of them, and what only a second look can confirm. */
+/** Jobs to report, and jobs that the next poll must confirm. */
 export interface StrandedSight {
   readonly groups: readonly StrandedJobs[];
-  /** Pool and daemon of each, by the id of the job. */
+  /** Pool and daemon of each job, by job ID. */
   readonly places: ReadonlyMap<string, Pick<Stranded, "pool" | "daemon">>;
-  /** Whether there are some without a pod that the look before did not show: a pod that ended may have finished them. */
+  /**
+   * Whether the next poll must confirm a missing pod, because the pod may have finished the job before it
+   * ended.
+   */
   readonly isUnconfirmed: boolean;
 }
 

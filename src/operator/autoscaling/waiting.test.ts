@@ -33,7 +33,7 @@ function longStarted(one: Scene): Scene {
   return { ...one, pool: { ...one.pool, pods } };
 }
 
-/** Without the pod of one of its daemons. */
+/** The pool without the pod of one of its daemons. */
 function podless(one: Scene, name: string): Scene {
   const pods = one.pool.pods.filter((pod) => pod.name !== name);
   return { ...one, pool: { ...one.pool, pods } };

@@ -6,43 +6,43 @@ import { type Assignment, tagsKey } from "./assign.ts";
 import type { Decision, Plan } from "./decide.ts";
 import { isStuck, type Pool } from "./pool.ts";
 
-/** Why jobs wait. */
+/** Why jobs are waiting. */
 export type WaitCause =
-  /** No pool has the tags; `nearest` is the pool that lacks the fewest of them. */
+  /** No pool has the tags. `nearest` is the pool that lacks the fewest. */
   | { readonly kind: "noPool"; readonly nearest?: { readonly pool: string; readonly missing: Tags } }
   | { readonly kind: "atMaximum"; readonly pool: string; readonly max: number }
   | { readonly kind: "unschedulable"; readonly pool: string }
   | { readonly kind: "held"; readonly pool: string; readonly held: string }
-  /** Its pods fail; the trouble of one of them is a sentence. */
+  /** Its pods fail. `trouble` is a sentence about one of them. */
   | { readonly kind: "failing"; readonly pool: string; readonly trouble: string }
-  /** Its pods run, and coderd does not list their daemons; `pods` are a few of them. */
+  /** Its pods are running, but coderd does not list their daemons. `pods` contains some of them. */
   | { readonly kind: "offline"; readonly pool: string; readonly pods: readonly string[] }
-  /** More daemons are on their way. `podless` are daemons that coderd still lists, without a pod to run them. */
+  /** More daemons are starting. `podless` are daemons that coderd still lists without a pod. */
   | { readonly kind: "starting"; readonly pool: string; readonly podless: readonly string[] }
-  /** Daemons are free, of another major or minor version than coderd. */
+  /** Daemons are idle but have a different major or minor version than coderd. */
   | { readonly kind: "otherVersion"; readonly pool: string; readonly versions: readonly string[] }
-  /** A daemon is free: coderd hands the job out at any moment, unless something keeps the daemon from it. */
+  /** A daemon is idle, so coderd will assign the job soon, unless something prevents it. */
   | { readonly kind: "due" };
 
-/** Jobs that wait for the same tags and for the same reason. */
+/** Jobs that are waiting for the same tags and the same reason. */
 export interface WaitingJobs {
   readonly tags: Tags;
   readonly count: number;
-  /** When the oldest was made. */
+  /** Creation time of the oldest job. */
   readonly since: number;
   readonly cause: WaitCause;
 }
 
-/** For so many groups the nearest pool is looked for; nobody reads more of them. */
+/** Maximum number of groups for which the closest pool is determined. */
 const MAX_EXPLAINED_JOBS = 20;
 
-/** When it is asked for, and what coderd says its version is, if that is known. */
+/** Time of the query, and coderd's version if known. */
 interface Moment {
   readonly now: number;
   readonly coderdVersion: string | undefined;
 }
 
-/** Why each job waits, those that wait the longest first. */
+/** Explains why each job is waiting, the longest waiting first. */
 export function whyJobsWait({ decisions, assignments }: Plan, moment: Moment): WaitingJobs[] {
   const groups = new Map<string, WaitingJobs>();
   const served = new Map<Pool, number>();
@@ -62,13 +62,13 @@ export function whyJobsWait({ decisions, assignments }: Plan, moment: Moment): W
 
 interface Circumstances extends Moment {
   readonly decided: ReadonlyMap<Pool, Decision>;
-  /** How many jobs before this one each pool was given. */
+  /** Number of jobs that each pool was assigned before this one. */
   readonly served: Map<Pool, number>;
 }
 
 function causeOf(assignment: Assignment, { decided, served, ...moment }: Circumstances): WaitCause {
   if (assignment.to === "others") return { kind: "due" };
-  if (assignment.to === "nobody") return { kind: "noPool" };
+  if (assignment.to === "none") return { kind: "noPool" };
   const { pool } = assignment;
   const before = served.get(pool) ?? 0;
   served.set(pool, before + 1);
@@ -102,7 +102,7 @@ function causeInPool(
   return { kind: "starting", pool: name, podless };
 }
 
-/** As coderd compares them: by major and minor. What is unknown agrees. */
+/** Compares major and minor versions like coderd. An unknown version matches. */
 function agree(version: string, other: string | undefined): boolean {
   const [ours, theirs] = [minorOf(version), minorOf(other)];
   return !ours || !theirs || ours === theirs;

@@ -24,13 +24,13 @@ import { sumNumbers } from "./queue-metrics.ts";
 import { reportBuilds } from "./report-builds.ts";
 import { connect } from "./session.ts";
 
-/** A single look in vain is nothing to talk about. */
+/** Ignore a single failed poll. */
 const VAIN_LOOKS = 2;
 
-/** So many queues are in memory at once, however many organizations there are. */
+/** Maximum number of queues in memory at the same time. */
 const AT_ONCE = 4;
 
-/** What is kept of the queues of a control plane, by the id of their organization. */
+/** State of the queues of a control plane, by organization ID. */
 export type QueueMemory = Map<string, OrganizationMemory>;
 
 interface Watched {
@@ -44,7 +44,7 @@ interface Environment {
   readonly context: RunContext;
 }
 
-/** Looks at the queues that are due, and reports what all of them say. */
+/** Polls the queues that are due, and reports the result of all. */
 export async function watchQueues(watched: Watched, { ports, context }: Environment): Promise<Action> {
   const { key, object, memory } = watched;
   const now = () => context.clock.now();
@@ -68,12 +68,12 @@ export async function watchQueues(watched: Watched, { ports, context }: Environm
   return requeue(Math.max(Math.min(...organizations().map(dueAt)) - now(), 0));
 }
 
-/** A clock that was set back would make the next look wait for as long. */
+/** Bounded, in case the clock was set back. */
 function isDue(each: Organization, now: number): boolean {
   return now >= dueAt(each) || now < each.memory.looks.since;
 }
 
-/** Returns the first thing that went wrong. */
+/** Returns the first error. */
 async function lookAt(
   due: readonly Organization[],
   { object, memory }: Watched,
@@ -97,7 +97,7 @@ async function lookAt(
   return errors.find((error) => error !== undefined);
 }
 
-/** Nothing to say while too little is known. */
+/** Undefined while too little is known. */
 function conditionOf(known: readonly OrganizationMemory[]): ConditionState | undefined {
   const served = buildsServed(known.map(({ late }) => late));
   if (served.status === "False") return served;

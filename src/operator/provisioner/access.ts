@@ -16,17 +16,17 @@ import { clusterURL } from "../workload/exposure/service.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
 
-/** A session at the control plane's coderd. */
+/** A session with the control plane's coderd. */
 export interface ProvisionerSession {
   readonly controlPlane: FoundControlPlane;
   readonly client: CoderClient;
   readonly token: string;
   readonly credentialsSecretRef: SecretKey;
-  /** The daemons of an organization, from an answer that all pools with the same credentials share. */
+  /** Daemons of an organization. The result is shared by all pools with the same credentials. */
   readonly observeDaemons: (organizationId: string, maxAgeMs: number) => Promise<DaemonSight>;
 }
 
-/** The condition of the credentials that count, and the one of those that do not. */
+/** The condition of the credentials in use, and the condition of the others. */
 export function accessConditions({ provisioner }: Snapshot): { used: string; unused: string } {
   const { operatorAccess, bootstrapSecret } = conditionTypes;
   return provisioner.session
@@ -34,7 +34,7 @@ export function accessConditions({ provisioner }: Snapshot): { used: string; unu
     : { used: operatorAccess, unused: bootstrapSecret };
 }
 
-/** Finds the token to use: the user's own if the spec names one, else that of the control plane. */
+/** Returns the token to use: the token in the spec, otherwise the operator's token. */
 export async function openAccess(
   snapshot: Snapshot,
   environment: Environment,
@@ -76,7 +76,7 @@ function recipientOf(controlPlane: ObservedControlPlane | undefined): Recipient 
   return controlPlane ? { controlPlaneUID: controlPlane.settings.identity.uid } : "elsewhere";
 }
 
-/** Other credentials were used before: what was wrong with those no longer matters. */
+/** Removes the condition of credentials that are no longer in use. */
 export async function forgetUnused(
   { object, provisioner }: Snapshot,
   type: string,
@@ -88,16 +88,16 @@ export async function forgetUnused(
   return { condition: { status: "Unknown", reason: "NotUsed", message } };
 }
 
-/** The ways to one URL: a client for each token, the likeliest first. */
+/** Clients for one URL, one per token, in order of preference. */
 export interface Sessions {
   readonly url: string;
   readonly clients: readonly CoderClient[];
 }
 
 /**
- * Every way to a coderd that may have moved or lost its control plane: to where the control plane is now, with every
- * token, and to where the status says it was, with a token that people gave or one that worked there earlier. No status
- * chooses which Secret is read. Empty when no URL or no token is left.
+ * Returns all sessions with a coderd that may have moved or lost its control plane: at the current URL with
+ * every token, and at the URL in the status with a token provided by users or one that worked there before. A
+ * status never determines which Secret is read. Empty if no URL or token is left.
  */
 export function sessionsFor(
   record: ProvisionerKeyRecord,
@@ -127,7 +127,7 @@ export function sessionsFor(
   return sessions.filter(({ clients }) => clients.length > 0);
 }
 
-/** The control plane that a key was made for, if it exists. */
+/** The control plane that a key was created for, if it exists. */
 export function controlPlaneOf(
   record: ProvisionerKeyRecord,
   snapshot: Snapshot,

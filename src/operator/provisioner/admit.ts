@@ -14,14 +14,14 @@ import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import { daemonContainer } from "./daemon-container.ts";
 
 /**
- * The condition that a pod of a pool needs before it counts as ready: coderd lists its daemon with the key in use. So a
- * rollout keeps the old daemons until the new ones are connected. It is set once in the life of a pod.
+ * Readiness gate of a pool's pods: coderd lists the daemon with the current key. It makes a rollout keep the
+ * old daemons until the new ones are connected. The condition is set once in the lifetime of a pod.
  */
 export const DAEMON_CONNECTED = "coder.com/daemon-connected";
 
 const PodStatus = subresource<Pod>(Pod, { name: "status", apiVersion: "v1", kind: "Pod" });
 
-/** Whether nothing but our condition keeps the pod from being ready, in the words of its kubelet. */
+/** Whether the pod would be ready without the gate, according to its kubelet. */
 export function awaitsAdmission({ metadata, status }: Stored<Pod>): boolean {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const isGated = ready?.status === "False" && ready.reason === "ReadinessGatesNotReady";
@@ -30,7 +30,10 @@ export function awaitsAdmission({ metadata, status }: Stored<Pod>): boolean {
   );
 }
 
-/** A daemon that lacks something at its start, such as Terraform, ends about 15 s later, though coderd lists it at once. */
+/**
+ * A daemon that lacks something at startup, such as Terraform, ends after about 15 s, although coderd lists
+ * it immediately.
+ */
 const MIN_RUN_MS = 30_000;
 
 interface Candidates {
@@ -40,8 +43,9 @@ interface Candidates {
 }
 
 /**
- * Admits pods whose daemon may count, and returns how soon to try the others again. One that would take the place of a
- * pod that serves has to run for a while first; where none can be lost, a new daemon counts at once.
+ * Opens the gate of pods whose daemons are connected, and returns the delay until the others are checked
+ * again. A pod that would replace an available one must run for a while first; if none can be lost, the gate
+ * opens immediately.
  */
 export async function admitAll(
   candidates: readonly Stored<Pod>[],
@@ -66,7 +70,7 @@ function unprovenMs(pod: Stored<Pod>, now: number): number {
   return startedAt === undefined ? 0 : Math.min(startedAt + MIN_RUN_MS - now, MIN_RUN_MS);
 }
 
-/** Lets a pod count as ready. */
+/** Opens the readiness gate of a pod. */
 export type Admit = (pod: Stored<Pod>, because: "Listed" | "NotAsked") => Promise<void>;
 
 const MESSAGES = {
@@ -74,7 +78,7 @@ const MESSAGES = {
   NotAsked: "The operator is not permitted to list daemons, so a running container counts as connected.",
 };
 
-/** Applies the condition alone: those of the kubelet are not touched. A pod that is gone needs it no more. */
+/** Applies only this condition, so that the kubelet's conditions are not changed. Ignores deleted pods. */
 export function admitWith(client: Client, now: () => number): Admit {
   return async (pod, reason) => {
     const condition = { type: DAEMON_CONNECTED, status: "True", reason, message: MESSAGES[reason] };

@@ -5,16 +5,19 @@ import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
 import { type LeftKey, type RemovalRun, removalRun, removeKey, reportLeft } from "./key/retire.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 
-/** How long a deletion waits for a coderd that is out of reach: with the last calls it is over after two minutes. */
+/**
+ * Maximum time that a deletion waits for an unreachable coderd. With the last requests, it ends after two
+ * minutes.
+ */
 const MAX_WAIT_MS = 110_000;
 const RETRY_MS = 5_000;
 
-/** `retryMs` is when it may be tried again, if that can help. */
+/** `retryMs` is the delay until a retry, if a retry can succeed. */
 interface UnreleasedKey extends LeftKey {
   readonly retryMs?: number | undefined;
 }
 
-/** Removes what the daemons have in other namespaces, and their keys at coderd. */
+/** Deletes permissions in other namespaces and keys in coderd. */
 export async function cleanUp(snapshot: Snapshot, environment: Environment): Promise<Action | undefined> {
   const { memory } = environment;
   if (!memory.released) await releaseGrants(snapshot, environment);
@@ -23,9 +26,9 @@ export async function cleanUp(snapshot: Snapshot, environment: Environment): Pro
 }
 
 /**
- * Deletes at coderd every key that status says was made for this provisioner and that is not among the `released`.
- * Best effort: what fails for good, or for too long, is reported and left behind, because nothing may keep a
- * provisioner from being deleted.
+ * Deletes all keys of this provisioner in coderd, based on its status, except those that are already
+ * `released`. Best effort: permanent failures and timeouts are reported, because a deletion must never be
+ * blocked.
  */
 async function releaseKeys(
   snapshot: Snapshot,
@@ -36,7 +39,7 @@ async function releaseKeys(
   const waitsUntil = Date.parse(`${snapshot.object.metadata.deletionTimestamp}`) + MAX_WAIT_MS;
   const keys = { ...snapshot, unwritten: {} };
   const fullTry = { ...removalRun(keys, { snapshot, environment }), keepID: undefined };
-  // Nobody may have tried in all that time, so that the last try is a full one.
+  // If no attempt was made in this time, the last attempt gets the full time.
   const run = clock.now() < waitsUntil ? { ...fullTry, until: waitsUntil } : fullTry;
   const left: UnreleasedKey[] = [];
   for (const record of recordedKeys(snapshot.object.status)) {

@@ -11,32 +11,35 @@ import type { Memory } from "./memory.ts";
 import type { Snapshot } from "./observe.ts";
 import type { Provisioner } from "./spec.ts";
 
-/** A daemon joins coderd within a second or two of its start, or something keeps it away. */
+/** A daemon connects to coderd within seconds of its start, unless something prevents it. */
 export const JOINS_WITHIN_MS = 60_000;
 
-/** Which of our daemons coderd lists, and with which key. */
+/** Which daemons of the pool coderd lists, and with which keys. */
 export interface Connections {
-  /** How many pods that stay are ready and have a daemon that is connected with the key in use. */
+  /** Number of ready pods that remain and whose daemon is connected with the current key. */
   readonly connected: number;
-  /** Pods that stay, whose daemon is connected with the key in use. */
+  /** Pods that remain and whose daemon is connected with the current key. */
   readonly listed: readonly Stored<Pod>[];
-  /** Names of pods that stay and run, whose daemon is not connected with the key in use. */
+  /** Names of running pods that remain and whose daemon is not connected with the current key. */
   readonly awaited: readonly string[];
-  /** Whether one of them can't be ready before that, as in a rollout that keeps the old daemons meanwhile. */
+  /**
+   * Whether the readiness gate of one of them is closed, as in a rollout that keeps the old daemons in the
+   * meantime.
+   */
   readonly isGateClosed: boolean;
-  /** Those of them that run at this moment, which one that crashes at its start does not for long. */
+  /** Those that are running now. A pod that crashes at startup is not, for most of the time. */
   readonly silent: readonly string[];
-  /** Those awaited, by name, whose daemon has had the time. */
+  /** Awaited pods whose daemon has exceeded the time, by name. */
   readonly late: readonly Stored<Pod>[];
-  /** When the first of the others has had the time. */
+  /** Time until the next one exceeds it. */
   readonly nextLateInMs: number | undefined;
-  /** Names of daemons that still build with a key that was replaced. */
+  /** Names of daemons that are still building with a replaced key. */
   readonly buildingWithOldKey: readonly string[];
-  /** The versions of those connected. */
+  /** Versions of the connected daemons. */
   readonly versions: readonly string[];
 }
 
-/** Whether there is something to ask coderd for: a daemon that may connect at any moment. */
+/** Whether coderd should be asked, because a daemon may connect at any time. */
 export function isAwaited(
   { connected, awaited, isGateClosed }: Connections,
   { replicas }: Pick<Provisioner, "replicas">,
@@ -49,8 +52,8 @@ interface Seen extends Pick<Snapshot, "pods" | "now"> {
 }
 
 /**
- * Joins daemons to pods by name and key. coderd lists a daemon for a while after its end, so one counts only while its pod
- * is ready and does not crash again and again.
+ * Matches daemons to pods by name and key. coderd lists a daemon for a while after it ended, so a daemon
+ * counts only while its pod is ready and not crash-looping.
  */
 export function connectionsOf(
   provisioner: Provisioner,
@@ -88,10 +91,10 @@ export function connectionsOf(
   };
 }
 
-/** How long its daemon has left; undefined for one that never ran, which has nothing to be late for. */
+/** Remaining time of its daemon, or undefined if it never ran. */
 function lateInMs(pod: Stored<Pod>, now: number): number | undefined {
   const container = daemonContainer(pod);
-  // Whatever it says now: it ended before, so it is not just starting.
+  // It ended before, so it is not just starting.
   if (container?.lastState?.terminated || container?.state?.terminated) return 0;
   if (!container?.state?.running) return undefined;
   return (timeOf(container.state.running.startedAt) ?? 0) + JOINS_WITHIN_MS - now;
@@ -100,13 +103,16 @@ function lateInMs(pod: Stored<Pod>, now: number): number | undefined {
 export const SOON_MS = 2_000;
 const SLOWEST_MS = 60_000;
 
-/** How often coderd is asked while daemons are missing: what lasts is looked at ever less often. */
+/** Polling interval while daemons are missing. Increases over time. */
 export function paceOf({ awaited }: Pick<Memory, "awaited">, now: number): number {
   const lastsMs = now - (awaited?.since ?? now);
   return Math.min(Math.max(lastsMs / 10, SOON_MS), SLOWEST_MS);
 }
 
-/** Whether coderd refuses to say, and will go on to: it has no such route, or the token's user no such right. */
+/**
+ * Whether coderd permanently refuses to list daemons: it lacks the route, or the user of the token lacks the
+ * permission.
+ */
 export function mayNotAsk(failure: CoderFailure): boolean {
   if (failure.kind === "forbidden") return failure.why === "notPermitted";
   return failure.kind === "notFound" || failure.kind === "unsupported" || failure.kind === "notEntitled";

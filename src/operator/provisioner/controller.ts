@@ -59,7 +59,7 @@ import { withDefaults } from "./spec.ts";
 import { conditionTypes, type ProvisionerResult, quietReasons, readiness } from "./status.ts";
 import { provisionerTie } from "./workspace-grants.ts";
 
-/** Runs provisioner daemons from a CoderProvisioner, with a key that it makes and replaces by itself. */
+/** Runs provisioner daemons for a CoderProvisioner, with a key that it creates and rotates automatically. */
 export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Controller {
   const grants = {
     ...managedByUs,
@@ -91,7 +91,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     .reconcile(reconciler(reconciliation(tenancy), ports));
 }
 
-/** The queue asks for another number of daemons. */
+/** Autoscaling requests a different number of daemons. */
 function numberMoved({ object, previous }: Change<CoderProvisioner>): boolean {
   return object.status?.desiredReplicas !== previous?.status?.desiredReplicas;
 }
@@ -138,7 +138,7 @@ async function converge(
   const key = await steps.run(conditionTypes.keySecret, () =>
     ensureKeySecret(snapshot, environment, outcome),
   );
-  // Grants that exist are kept to the spec also while there is no key: what it no longer allows must go.
+  // Existing permissions follow the spec even without a key, because revoked permissions must be removed.
   const hasGrants = snapshot.deployment || snapshot.object.status?.workspaceNamespaces?.length;
   if (key || hasGrants)
     await steps.run(conditionTypes.rbac, () => ensurePermissions(snapshot, environment, tenancy));
@@ -164,7 +164,7 @@ async function converge(
   return steps;
 }
 
-/** The ServiceAccount of the daemons and its grants: pods need both, so they share a condition. */
+/** The ServiceAccount of the daemons and its permissions. Pods need both, so they share a condition. */
 async function ensurePermissions(
   snapshot: Snapshot,
   environment: Environment,

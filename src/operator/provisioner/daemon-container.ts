@@ -2,7 +2,7 @@ import type { Pod, Stored } from "kube-controller-runtime";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { type ContainerStatus, timeOf } from "../workload/pods/container-end.ts";
 
-/** The name of the container with the daemon. */
+/** Name of the daemon container. */
 export const CONTAINER = "provisioner";
 
 export function daemonContainer({ status }: Pick<Stored<Pod>, "status">): ContainerStatus | undefined {
@@ -10,13 +10,16 @@ export function daemonContainer({ status }: Pick<Stored<Pod>, "status">): Contai
   return containers.find(({ name }) => name === CONTAINER) ?? containers[0];
 }
 
-/** The keys that daemons of a provisioner use or used. */
+/** IDs of the current and earlier keys of a provisioner. */
 export function keyIdsOf({ status }: Pick<Stored<CoderProvisioner>, "status">): string[] {
   const retired = (status?.retiredKeys ?? []).map(({ id }) => id);
   return [status?.provisionerKeyID, ...retired].filter((id) => id !== undefined);
 }
 
-/** Builds that a daemon of the pod began before this time are lost, although the pod is there: their daemon has ended. */
+/**
+ * Builds of the pod that started before this time are lost, although the pod still exists, because their
+ * daemon has ended.
+ */
 export function lostBefore(pod: Pick<Stored<Pod>, "status">): number {
   const container = daemonContainer(pod);
   if (container && !container.state?.running) return Number.POSITIVE_INFINITY;

@@ -23,7 +23,7 @@ import type { KeyOutcome } from "./key/step.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, NOT_PERMITTED, type ProvisionerResult, waiting } from "./status.ts";
 
-/** Maximum age of an answer while nothing is expected to change. */
+/** Maximum age of a result while nothing is expected to change. */
 const MAX_ANSWER_AGE_MS = 2 * 60_000;
 
 /** Ignore a single failed request. */
@@ -35,7 +35,10 @@ interface DaemonInputs {
   readonly pods: PodReport | undefined;
 }
 
-/** Reports whether coderd lists the daemons of our pods with the key in use. The value says what does not move. */
+/**
+ * Reports whether coderd lists the daemons of the pods with the current key. The value is the reason if the
+ * rollout makes no progress.
+ */
 export async function confirmDaemons(
   snapshot: Snapshot,
   environment: Environment,
@@ -63,7 +66,7 @@ export async function confirmDaemons(
   return { condition, ...soon(Math.min(again, admissionInMs)), ...stalled };
 }
 
-/** Where coderd can't be asked for daemons, a container that runs is all there is to know. */
+/** If coderd cannot be asked for daemons, a running container suffices. */
 function admitUnasked(snapshot: Snapshot): Promise<number> {
   return admitAll(snapshot.pods, snapshot, "NotAsked");
 }
@@ -76,7 +79,7 @@ type Look =
   | { readonly connections: Connections }
   | { readonly connections?: undefined; readonly failure: Extract<DaemonSight, { seen: false }> };
 
-/** An old answer is good enough when it says that nobody is missing. */
+/** An old result suffices if it contains all daemons. */
 async function lookAt(
   status: Partial<ProvisionerStatus>,
   session: ProvisionerSession,
@@ -84,7 +87,7 @@ async function lookAt(
 ): Promise<Look> {
   const { provisioner, now } = snapshot;
   const { memory } = environment;
-  // Daemons count by their pods, so without pods the answer is known.
+  // Daemons are counted by pod, so without pods no request is needed.
   if (snapshot.pods.length === 0) {
     delete memory.awaited;
     return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: [] }) };
@@ -126,7 +129,7 @@ function unknown(
   return { ...(isKept ? {} : { condition }), requeueAfterMs: retryInMs };
 }
 
-/** Whether as many daemons are connected as there should be. */
+/** Whether the desired number of daemons is connected. */
 function daemonsConnected(
   snapshot: Snapshot,
   { controlPlane }: ProvisionerSession,
@@ -137,7 +140,7 @@ function daemonsConnected(
   if (wanted === 0) return { status: "True", reason: "ScaledToZero", message: "No daemons are needed." };
   const connected = Math.min(connections.connected, wanted);
   const numbers = `${connected} of ${wanted} daemons are connected to coderd`;
-  // New pods that stay away hold a rollout up, whatever the old ones do.
+  // New pods that do not connect block a rollout, regardless of the old ones.
   const isHeld = connections.isGateClosed && connections.late.length > 0;
   if (connected === wanted && !isHeld)
     return (
@@ -148,7 +151,8 @@ function daemonsConnected(
       }
     );
   const [late] = connections.late;
-  // What keeps the pods from running explains the daemons too; of one that ran, the spec may say why it ended.
+  // The cause of failing pods also explains missing daemons. If the daemon ran before, the spec may explain
+  // why it ended.
   if (pods?.rollout.state === "stalled") {
     const hint = late ? wrongInSpec(snapshot, controlPlane) : undefined;
     const cause = [`${numbers}.`, hint, pods.rollout.cause].filter(Boolean).join(" ");
@@ -168,7 +172,7 @@ function daemonsConnected(
     : { status: "False", reason: CONNECTING, message: `${numbers}; the others are starting.` };
 }
 
-/** coderd calls versions matching when major and minor agree. */
+/** coderd considers versions compatible if major and minor match. */
 function skew(connections: Connections, coderdVersion: string | undefined): ConditionState | undefined {
   const ours = minorOf(coderdVersion);
   const others = connections.versions.filter((version) => minorOf(version) !== ours);
@@ -179,7 +183,7 @@ function skew(connections: Connections, coderdVersion: string | undefined): Cond
   return { status: "True", reason: "VersionSkew", message };
 }
 
-/** Nobody knows which daemons are connected. */
+/** The connected daemons are unknown. */
 function daemonsUnknown(failure: CoderFailure): ConditionState {
   if (mayNotAsk(failure)) {
     const message = `The operator is not permitted to list the daemons of the organization, so ready pods count as connected; use a token of a user with the owner role. ${failure.message}`;
@@ -189,10 +193,12 @@ function daemonsUnknown(failure: CoderFailure): ConditionState {
   return { status: "Unknown", reason: reasonOf(failure), message };
 }
 
-/** Variables of a daemon that decide where it goes and with what. */
+/** Variables that determine the connection of a daemon. */
 const OURS = [urlVariable, keyVariable, "CODER_PROVISIONER_DAEMON_NAME"];
 
-/** What keeps a daemon from a coderd that the operator itself can reach, as far as the specs show. */
+/**
+ * Settings in the specs that may prevent a daemon from connecting to a coderd that the operator can reach.
+ */
 function wrongInSpec(snapshot: Snapshot, controlPlane: FoundControlPlane): string | undefined {
   const { pod } = snapshot.provisioner;
   const changed = pod.extraEnv.find(({ name }) => OURS.includes(name));

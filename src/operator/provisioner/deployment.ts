@@ -10,15 +10,15 @@ import { DAEMON_CONNECTED } from "./admit.ts";
 import { CONTAINER } from "./daemon-container.ts";
 import type { Provisioner } from "./spec.ts";
 
-/** What the cluster and coderd decide, not the spec. */
+/** Inputs from the cluster and coderd, in addition to the spec. */
 export interface DeploymentInputs {
   readonly image: string;
   readonly coderURL: string;
   readonly hostAliases?: readonly HostAlias[];
-  /** The address of coderd's Service, by whose family daemons listen. */
+  /** IP address of coderd's Service. Determines the address family on which daemons listen. */
   readonly clusterIP?: string | undefined;
   readonly key: SecretKey;
-  /** Of the key in that Secret; see `keyChecksum`. */
+  /** Checksum of the key in that Secret; see `keyChecksum`. */
   readonly keyChecksum: string;
 }
 
@@ -56,7 +56,10 @@ export function provisionerDeployment(provisioner: Provisioner, inputs: Deployme
   });
 }
 
-/** The key brings organization and tags with it: a daemon that is given either beside a key does not start. */
+/**
+ * The key determines the organization and the tags. A daemon does not start if it has a key and either of
+ * them.
+ */
 function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs): EnvVar[] {
   return [
     { name: urlVariable, value: coderURL },
@@ -68,24 +71,24 @@ function daemonEnv(provisioner: Provisioner, { coderURL, key }: DeploymentInputs
   ];
 }
 
-/** A daemon is named after its pod. The name may have no dot, which a pod's can; its UID never has one. */
+/** A daemon is named after its pod. Its name must not contain a dot, which pod names can; UIDs never do. */
 function daemonNameField({ childName }: Provisioner): "uid" | "name" {
   return childName.includes(".") ? "uid" : "name";
 }
 
-/** What the daemon of a pod calls itself at coderd. */
+/** Name of a pod's daemon in coderd. */
 export function daemonNameOf(provisioner: Provisioner, { metadata }: Stored<Pod>): string {
   return metadata[daemonNameField(provisioner)];
 }
 
-/** The address of the Service by whose family daemons listen that run already, as far as that can be seen. */
+/** IP address of the Service that determined the address family of running daemons, if visible. */
 export function clusterIPBehind(deployment: Deployment | undefined): string | undefined {
   const { env = [] } = deployment?.spec?.template.spec?.containers[0] ?? {};
   const listens = env.find(({ name }) => name === metricsAddressVariable)?.value;
   return listens?.startsWith(anyAddress("::")) ? "::" : undefined;
 }
 
-/** A daemon answers nobody but a scraper, so that is how probes find out whether it lives. */
+/** A daemon only serves metrics, so probes use them. */
 function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
   return [
     { name: "CODER_PROMETHEUS_ENABLE", value: "true" },
@@ -93,18 +96,18 @@ function metricsEnv({ clusterIP }: DeploymentInputs): EnvVar[] {
   ];
 }
 
-/** The key that pods are to run with. */
+/** The key for new pods. */
 export interface KeyInUse {
   readonly place: SecretKey;
   readonly value: string;
   readonly checksum: string;
-  /** False while it may be no key: pods that run with another are not replaced meanwhile. */
+  /** False if the key may be invalid: pods with another key are not replaced in the meantime. */
   readonly mayRollOut: boolean;
-  /** The coderd that it was made for, if status says. */
+  /** The coderd that the key was created for, from the status. */
   readonly coderURL: string | undefined;
 }
 
-/** Whether pods that run with another key have to wait for it to be confirmed. */
+/** Whether pods with another key must wait until this key is confirmed. */
 export function isHeldBack(
   { checksum, mayRollOut }: Pick<KeyInUse, "checksum" | "mayRollOut">,
   deployment: Deployment | undefined,
@@ -113,17 +116,17 @@ export function isHeldBack(
   return !mayRollOut && running !== undefined && running !== checksum;
 }
 
-/** Of the key that pods run with. */
+/** Checksum of the key that the pods use. */
 export function runningChecksum(deployment: Deployment | undefined): string | undefined {
   return deployment?.spec?.template.metadata?.annotations?.[keyChecksumAnnotation];
 }
 
-/** Whether all pods that there are, and as many as there should be, run with this key. */
+/** Whether all desired pods exist and use this key. */
 export function isRolledOutWith(key: KeyPlace, deployment: Deployment | undefined): boolean {
   return isTemplateWith(key, deployment) && isComplete(deployment);
 }
 
-/** Whether no pod is left that was made for another key, however many are missing. A pod that ends is not counted. */
+/** Whether no pod with another key remains, regardless of missing pods. Terminating pods are not counted. */
 export function isOnlyOneInUse(key: KeyPlace, deployment: Deployment | undefined): boolean {
   const { replicas = 0, updatedReplicas = 0 } = deployment?.status ?? {};
   return isTemplateWith(key, deployment) && isObserved(deployment) && replicas === updatedReplicas;

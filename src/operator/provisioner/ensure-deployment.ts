@@ -24,8 +24,8 @@ interface DaemonInputs extends PodChange {
 }
 
 /**
- * Keeps the Deployment of the daemons and reports how many are ready. They run with the key in use and at the
- * coderd that it was made for, so a stage that fails before leaves running daemons alone.
+ * Applies the Deployment of the daemons and reports how many are ready. They use the current key and the
+ * coderd that it was created for, so an earlier failing stage does not affect running daemons.
  */
 export async function ensureDeployment(
   snapshot: Snapshot,
@@ -60,8 +60,8 @@ export async function ensureDeployment(
 }
 
 /**
- * Daemons go to the coderd that their key was made for. While nobody knows how that is reached, they go where they
- * went before.
+ * Daemons connect to the coderd that their key was created for. If its address is unknown, they keep the
+ * previous one.
  */
 function wayToCoderd(
   { coderURL }: KeyInUse,
@@ -76,7 +76,7 @@ function wayToCoderd(
   return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
 }
 
-/** What spec.extraEnv names is for DNS to find. */
+/** A URL in spec.extraEnv is resolved by DNS. */
 function isURLUsers({ provisioner }: Snapshot): boolean {
   return provisioner.pod.extraEnv.some(({ name }) => name === urlVariable);
 }

@@ -7,10 +7,10 @@ import type { ProvisionerSession } from "./access.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "./status.ts";
 
-/** How long an answer counts, whoever asked. */
+/** Maximum age of a result, from any source. */
 const FRESH_MS = 2 * 60_000;
 
-/** The control plane refreshes its answer at the moment it turns stale, so give it the time to. */
+/** The control plane refreshes its result when it expires, so wait for it. */
 const GRACE_MS = 5_000;
 
 interface Answer {
@@ -19,8 +19,8 @@ interface Answer {
 }
 
 /**
- * Lets only those pass whose license allows daemons outside coderd; the value is there when it does. What the
- * control plane found out counts while it is fresh; after that coderd is asked.
+ * Checks that the license includes external daemons, and returns a value if it does. Uses the status of the
+ * control plane while it is fresh; otherwise asks coderd.
  */
 export async function checkEntitlement(
   snapshot: Snapshot,
@@ -98,7 +98,7 @@ function notEntitled(controlPlane: ObservedControlPlane): string {
   return `${lacksLicense(controlPlane, "external provisioner daemons")} Running daemons are not changed.`;
 }
 
-/** Changes with everything that the control plane reports, so that an answer is never older than that. */
+/** Changes with every update of the control plane, so that a result is never older than that. */
 function stateOf({ url, resourceVersion }: FoundControlPlane): string {
   return `${url} ${resourceVersion}`;
 }

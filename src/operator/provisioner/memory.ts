@@ -8,47 +8,50 @@ import type { TokenEndMemory } from "../coderd/token-end.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
 
-/** A key that is still at coderd, and why. */
+/** A key that remains in coderd, and the reason. */
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
 
-/** What is known of the content of the Secret: whether it is that of the key in use. */
+/** Whether the Secret contains the current key. */
 export type SecretProof =
   | "unproven"
   | "proven"
-  /** It is another key's, or no key's. */
+  /** It contains a different key or an invalid value. */
   | "refused"
-  /** This coderd does not say. */
+  /** This coderd cannot tell. */
   | "unverifiable";
 
-/** What the operator remembers of one provisioner between runs. */
+/** In-memory state of one provisioner between reconciles. */
 export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
-  /** What coderd itself said about the license, and of which state of the control plane that was. */
+  /** coderd's response about the license, and the state of the control plane at that time. */
   knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
   readonly entitlement: Backoff<CoderFailure>;
-  /** What a run found out of the key and left for a later status, and which version of the object it was about. */
+  /**
+   * Facts about the key that were not written to the status yet, and the version of the object that they
+   * apply to.
+   */
   foundKey?: { readonly version: string; readonly changes: Changes<ProvisionerStatus> };
-  /** When coderd was last seen to have the key in use. */
+  /** When coderd last listed the current key. */
   keyCheckedAt?: number;
-  /** When a key was last made because coderd did not have the one before, or not as it should be. */
+  /** When a key was last replaced because coderd did not have it, or had it with different properties. */
   disownedAt?: number;
   readonly key: Backoff<CoderFailure>;
-  /** A Secret could not be written, so the next key is made only when its Secret has been claimed. */
+  /** A Secret could not be written, so the next key is created only after its Secret was reserved. */
   keyStoreFailed?: true;
-  /** Which content of the Secret coderd was asked about, when, and what it said. */
+  /** Verified content of the Secret, with the time and the result. */
   secretProof?: {
     readonly of: string;
     readonly at: number;
     readonly result: Exclude<SecretProof, "unproven">;
   };
-  /** A fingerprint of the key that coderd gave us last. */
+  /** Fingerprint of the key that coderd returned last. */
   madeKey?: string;
-  /** The pods whose daemons are waited for, and since when. */
+  /** Pods whose daemons are awaited, and since when. */
   awaited?: { readonly pods: string; readonly since: number };
-  /** Of deleting keys that were replaced. */
+  /** Back-off for deleting replaced keys. */
   readonly retirement: Backoff<FailedRemoval>;
-  /** The token that last worked, and where: it may outlive its Secret when a whole namespace is deleted. */
+  /** The last working token and its URL. It may outlive its Secret when a namespace is deleted. */
   session?: { readonly url: string; readonly token: string };
-  /** Of a deletion that has begun: the keys that are gone from coderd. */
+  /** During a deletion: the keys that were already deleted from coderd. */
   released?: ProvisionerKeyRecord[];
 }
 

@@ -31,27 +31,27 @@ import type { Memory } from "./memory.ts";
 import { continuing, type Provisioner, withDefaults } from "./spec.ts";
 import { provisionerGrants, provisionerTie } from "./workspace-grants.ts";
 
-/** A provisioner as one run sees it: all that is read of the cluster, the time included. */
+/** A provisioner in one reconcile: everything that was read from the cluster, and the time. */
 export interface Snapshot {
   readonly now: number;
   readonly object: Stored<CoderProvisioner>;
   readonly provisioner: Provisioner;
   readonly owner: Owner;
-  /** The control planes that exist of those that the spec names, and the keys in the status. */
+  /** Existing control planes among those in the spec and in the recorded keys. */
   readonly controlPlanes: ReadonlyMap<string, ObservedControlPlane>;
-  /** The Secrets of this provisioner: the one that the spec names, and any that it named before. */
+  /** Secrets of this provisioner, including earlier ones. */
   readonly secrets: readonly Stored<Secret>[];
-  /** That of this provisioner, not one of somebody else that has its name. */
+  /** The Deployment of this provisioner, not a conflicting one with its name. */
   readonly deployment: Stored<Deployment> | undefined;
   readonly pods: readonly Stored<Pod>[];
   readonly removePod: RemovePod;
   readonly warnings: PodWarnings;
-  /** Why pods of the newest template are refused. */
+  /** Why pods of the newest template are rejected. */
   readonly refusal: string | undefined;
   readonly admit: Admit;
   readonly account: ObservedAccount;
   readonly grants: Grants;
-  /** The Secrets that sessions at those control planes need. */
+  /** Secrets that sessions with these control planes need. */
   readonly sources: Sources;
 }
 
@@ -103,7 +103,7 @@ export async function observe(
 
 type ControlPlanes = ReadonlyMap<string, ObservedControlPlane>;
 
-/** The control planes, by name, of the spec and of all keys that were made, as far as they exist. */
+/** Existing control planes in the spec and in all recorded keys, by name. */
 function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): ControlPlanes {
   const { controlPlaneName, identity } = withDefaults(object);
   const { status = {} } = object;
@@ -116,7 +116,7 @@ function namedControlPlanes(object: Stored<CoderProvisioner>, caches: Caches): C
   return new Map(found);
 }
 
-/** What sessions at these control planes need, and what may restart the pods. */
+/** Objects that sessions with these control planes need, and those that restart pods. */
 function sourceNames(object: Stored<CoderProvisioner>, controlPlanes: ControlPlanes): SourceNames {
   const { session, pod } = withDefaults(object);
   const needed = [...controlPlanes.values()].map(sessionSources);

@@ -23,43 +23,46 @@ import { type Builder, serviceAccountSettings, workspaceAccess } from "../worklo
 import { type PodSettings, podSettings } from "../workload/settings.ts";
 
 interface KeySettings {
-  /** As coderd spells it: in lower case. */
+  /** In lowercase, like coderd. */
   readonly name: string;
-  /** Whether the user chose the name, so that a rotation cannot take another. */
+  /** Whether the user set the name, so that a rotation cannot use a different one. */
   readonly nameIsFixed: boolean;
   readonly secret: SecretKey;
 }
 
-/** By what rules the number of daemons follows coderd's queue. */
+/** Autoscaling settings with defaults applied. */
 type Autoscaling = Required<Omit<AutoscalingSpec, "fallbackReplicas">> &
   Pick<AutoscalingSpec, "fallbackReplicas">;
 
 type AutoscalingSpec = NonNullable<ProvisionerSpec["autoscaling"]>;
 
-/** A pool of provisioner daemons with every default filled in and every name trimmed. */
+/** A pool of provisioner daemons with defaults applied and names trimmed. */
 export interface Provisioner extends Builder {
   readonly app: "coder-provisioner";
   /** Name of the Deployment, the Role and the RoleBinding. */
   readonly childName: string;
-  /** Absent: an object from before admission asked for one. */
+  /** Undefined only for objects stored before the validation rule existed. */
   readonly controlPlaneName: string | undefined;
-  /** A session token of the user's own; absent means the control plane's operator token. */
+  /** A session token in the spec. Defaults to the operator's token of the control plane. */
   readonly session: SecretKey | undefined;
   readonly organizationName: string;
   readonly key: KeySettings;
   readonly tags: Readonly<Record<string, string>>;
-  /** Absent means the image of the control plane. */
+  /** Defaults to the image of the control plane. */
   readonly image: string | undefined;
-  /** How many daemons there should be: what the queue asked for last, where the number follows it. */
+  /** Desired number of daemons; with autoscaling, the number that it requested last. */
   readonly replicas: number;
   readonly autoscaling: Autoscaling | undefined;
   readonly pod: PodSettings;
 }
 
-/** A daemon serves nothing by itself, so it is asked nothing unless the user wants it. */
+/** A daemon serves no requests, so probes are disabled by default. */
 const probeDefaults = { readiness: { enabled: false }, liveness: livenessProbeDefault };
 
-/** Takes any stored object, also one from before the CRD had rules, or without a spec. */
+/**
+ * Accepts any stored object, including objects without a spec and objects stored before the CRD had
+ * validation rules.
+ */
 export const withDefaults = oncePerObject(settingsOf);
 
 function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
@@ -91,8 +94,9 @@ function settingsOf(stored: Stored<CoderProvisioner>): Provisioner {
 }
 
 /**
- * The same settings for a pool whose Deployment runs. Daemons that run when the spec changes stay until the queue was looked
- * at for it: only it tells which of them are busy, and a number from before may be of an earlier time of following the queue.
+ * The settings for a pool with a running Deployment. When the spec changes, running daemons remain until the
+ * queue was polled, because only the queue shows which of them are busy, and a recorded number may be
+ * outdated.
  */
 export function continuing(
   provisioner: Provisioner,

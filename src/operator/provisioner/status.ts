@@ -9,18 +9,18 @@ import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import { DAEMONS_UNKNOWN, provisionerConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
 import type { Snapshot } from "./observe.ts";
 
-/** The pods alone count. */
+/** Only the pods count. */
 export const NOT_PERMITTED = "NotPermitted";
 
 export const conditionTypes = typesOf(provisionerConditions);
 export const quietReasons = quietReasonsOf(provisionerConditions);
 
-/** How many daemons there are says nothing about whether they serve. */
+/** The number of daemons does not affect availability. */
 const parts = summedUp(provisionerConditions);
 
 /**
- * The one condition to wait for: True when the daemons serve and every stage is as the spec says. A coderd that can't be
- * asked changes nothing for daemons that were connected; others are not taken to be.
+ * The condition to wait for: True if the daemons are available and every stage matches the spec. If coderd is
+ * unavailable, connected daemons still count as connected, and others do not.
  */
 export function readiness(
   conditions: ReadonlyMap<string, ConditionState>,
@@ -28,7 +28,7 @@ export function readiness(
 ): ConditionState {
   const state = summary(conditions, parts, "The daemons are available, and all objects match the spec.");
   const daemons = conditions.get(conditionTypes.daemons);
-  // A rollout that waits for daemons which do not connect does not move.
+  // A rollout that waits for daemons that do not connect makes no progress.
   if (state.reason === "RollingOut" && daemons?.reason === "Stalled") return daemons;
   const isUnknown = daemons?.status === "Unknown" && daemons.reason !== NOT_PERMITTED;
   const wasReady = findCondition(before, conditionTypes.ready)?.status === "True";
@@ -38,7 +38,7 @@ export function readiness(
 
 export type ProvisionerResult<V = undefined> = StepResult<ProvisionerStatus, V>;
 
-/** An earlier stage comes first: the condition stays what it is, and says that it waits if it never was anything. */
+/** An earlier stage is not complete: keeps the condition, or sets it to waiting if it does not exist yet. */
 export function waiting(
   type: string,
   message: string,

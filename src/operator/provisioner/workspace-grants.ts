@@ -8,10 +8,10 @@ import {
 } from "../workload/rbac/workspace-grants.ts";
 import type { Provisioner } from "./spec.ts";
 
-/** Ties grants in other namespaces to a provisioner. */
+/** Connects permissions in other namespaces with a provisioner. */
 export const provisionerTie = grantTie("provisioner");
 
-/** What the daemons get in each namespace in which they build workspaces. */
+/** Permissions of the daemons in each workspace namespace. */
 export function provisionerGrants(provisioner: Provisioner): WorkspaceGrant[] {
   return workspaceGrants(provisioner, metadataIn);
 }

@@ -4,19 +4,19 @@ import type { ContainerPort } from "./certificates.ts";
 import type { EnvVar } from "./env.ts";
 
 /*
- * Fields that this version of the operator sets in pod templates and earlier ones did not. They replace no pod by
- * themselves: a Deployment that is there gets them with the next change of its template, and keeps them from then on.
+ * Fields of pod templates that earlier versions of the operator did not set. They never cause a rollout: an
+ * existing Deployment gets them with the next change of its template, and then keeps them.
  */
 
-/** Gives the last lines of a container's log as the message of its end, unless the program wrote one itself. */
+/** Uses the last log lines of a container as its termination message, unless the program writes one. */
 export const LOG_ON_ERROR = "FallbackToLogsOnError";
 
-/** Where the other replicas of coderd reach this one, as Coder's chart sets it since 2.35. */
+/** Address of this replica for other replicas of coderd, as in Coder's chart since 2.35. */
 export const CLUSTER_HOST: EnvVar = {
   name: "CODER_CLUSTER_HOST",
   valueFrom: { fieldRef: { fieldPath: "status.podIP" } },
 };
-/** On which replicas of coderd exchange messages after Coder 2.36. */
+/** Port for messages between replicas of coderd after Coder 2.36. */
 export const CLUSTER_PORT: ContainerPort = { name: "cluster", containerPort: 6222, protocol: "TCP" };
 
 interface Present {
@@ -24,7 +24,7 @@ interface Present {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-/** The Deployment with the additions, or without where nothing else would replace its pods. */
+/** The Deployment with the additions, or without them if nothing else would replace its pods. */
 export async function withTimelyAdditions(
   desired: Deployment,
   { owner, deployment }: Present,
@@ -36,8 +36,8 @@ export async function withTimelyAdditions(
 }
 
 /**
- * Whether applying it changes the pod template. A field that excludes one of another manager, such as `valueFrom` beside
- * `value`, is refused until the apply takes that one over: it is a change too.
+ * Whether applying it changes the pod template. A field that conflicts with one of another manager, such as
+ * `valueFrom` and `value`, is rejected until the apply takes it over, so it counts as a change.
  */
 async function replacesPods(
   plain: Deployment,
@@ -63,8 +63,8 @@ const KUBERNETES_DEFAULT = rolling("25%");
 const KEEP_OLD = rolling(0);
 
 /**
- * Where pods become ready by our condition, no old one goes before a new one is ready, unless the spec or a person has
- * chosen another strategy.
+ * With a readiness gate, no old pod is deleted before a new one is ready, unless the spec or a user sets a
+ * different strategy.
  */
 function patient(desired: Deployment, present: Deployment | undefined): Deployment {
   const { spec } = desired;
@@ -95,7 +95,7 @@ const additions: readonly Addition[] = [
   },
   {
     isIn: ({ env = [] }) => env.some(({ name }) => name === CLUSTER_HOST.name),
-    // The user may set the same variable to the same value: only our own object is the addition.
+    // The user may set the same variable to the same value, so only the operator's own object is removed.
     without: (pod) => withContainers(pod, (container) => without(container, "env", CLUSTER_HOST)),
   },
   {
@@ -109,7 +109,7 @@ function without(container: Container, field: "env" | "ports", entry: object): C
   return entries ? { ...container, [field]: entries.filter((each: object) => each !== entry) } : container;
 }
 
-/** The Deployment as the version before the additions that `present` lacks would have applied it, to the letter. */
+/** The Deployment exactly as a version without the additions that `present` lacks would apply it. */
 export function withoutAdditions(desired: Deployment, present?: Deployment): Deployment {
   const { spec } = desired;
   const pod = spec?.template.spec;

@@ -1,14 +1,19 @@
 /*
- * Clusters whose Services and pods have IPv6 addresses. Everywhere else the texts are those of earlier versions, so that
- * no pod is replaced because of them.
+ * Support for clusters with IPv6 Services and pods. In IPv4 clusters, the values are the same as in earlier
+ * versions, so that no pod is replaced.
  */
 
-/** Where a program listens on all addresses of its pod. Go takes the first for IPv4 alone, and the other for both. */
+/**
+ * The address to listen on all addresses of a pod. In Go, the first is IPv4 only, and the second is
+ * dual-stack.
+ */
 export function anyAddress(clusterIP: string | undefined): "0.0.0.0" | "[::]" {
   return isIPv6(clusterIP) ? "[::]" : "0.0.0.0";
 }
 
-/** A pod's own address, from a variable, as a URL has it. Pods are of the family of the Service before them. */
+/**
+ * Formats a pod's own IP address from a variable for a URL. Pods have the address family of their Service.
+ */
 export function podHost(variable: string, clusterIP: string | undefined): string {
   return isIPv6(clusterIP) ? `[$(${variable})]` : `$(${variable})`;
 }

@@ -9,7 +9,7 @@ export type ContainerPort = Wire<V1ContainerPort>;
 type Volume = Wire<V1Volume>;
 type VolumeMount = Wire<V1VolumeMount>;
 
-/** What a feature of a pod adds to it. */
+/** What a feature adds to a pod. */
 export interface PodParts {
   readonly env: readonly EnvVar[];
   readonly ports: readonly ContainerPort[];
@@ -17,7 +17,7 @@ export interface PodParts {
   readonly volumeMounts: readonly VolumeMount[];
 }
 
-/** The authorities of a spec, each once; entries that name nothing are skipped. */
+/** The distinct authorities of a spec. Entries without a name are ignored. */
 export function authoritiesOf(certs: CertsSpec | undefined): SecretKey[] {
   const entries = (certs?.secrets ?? [])
     .map(({ name, key }) => ({ name: name.trim(), key: key.trim() }))
@@ -27,10 +27,7 @@ export function authoritiesOf(certs: CertsSpec | undefined): SecretKey[] {
 
 export const tlsPort: ContainerPort = { name: "https", containerPort: 8443, protocol: "TCP" };
 
-/**
- * Makes coderd, or a workspace proxy, serve TLS on this address with the certificates in these Secrets; none means no
- * TLS.
- */
+/** Serves TLS on this address with the certificates in these Secrets. No Secrets means no TLS. */
 export function servedTls(secretNames: readonly string[], listenOn = "0.0.0.0"): PodParts {
   if (secretNames.length === 0) return { env: [], ports: [], volumes: [], volumeMounts: [] };
   const mountPaths = secretNames.map((name) => `/etc/ssl/certs/coder/${name}`);
@@ -51,7 +48,7 @@ export function servedTls(secretNames: readonly string[], listenOn = "0.0.0.0"):
   };
 }
 
-/** Puts certificate authorities where Go programs look for them, one file for each. */
+/** Mounts certificate authorities where Go programs find them, one file each. */
 export function trustedAuthorities(
   authorities: readonly SecretKey[],
 ): Pick<PodParts, "volumes" | "volumeMounts"> {
@@ -67,7 +64,9 @@ export function trustedAuthorities(
   };
 }
 
-/** File names without `.crt`, in the order of the authorities: by Secret, by key too where a Secret has several. */
+/**
+ * File names without `.crt`, in the order of the authorities: by Secret, and by key if a Secret has several.
+ */
 function authorityFiles(authorities: readonly SecretKey[]): string[] {
   const taken = new Set<string>();
   for (const { name, key } of authorities) {
@@ -84,7 +83,7 @@ function secretVolume(prefix: string, secretName: string): Volume {
   return { name: volumeName(prefix, secretName), secret: { secretName } };
 }
 
-/** `prefix-secret` where that is a DNS label; else a label made of it, made unique by a hash of both. */
+/** `prefix-secret` if it is a valid DNS label; otherwise a label derived from it with a hash of both. */
 function volumeName(prefix: string, secretName: string): string {
   const sanitized = secretName.replaceAll(".", "-");
   const plain = `${prefix}-${sanitized}`;

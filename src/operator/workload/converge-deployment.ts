@@ -9,7 +9,7 @@ interface Present extends PodsPresent {
   readonly deployment: Stored<Deployment> | undefined;
 }
 
-/** Makes `desired` the only Deployment of its owner, and replaces its pods when what they read at start has changed. */
+/** Makes `desired` the only Deployment of its owner, and restarts its pods after changes of their inputs. */
 export async function convergeDeployment(
   present: Present,
   parts: Parts,
@@ -23,7 +23,7 @@ export async function convergeDeployment(
     await children.patch(Deployment, deployment, { owner, patch: { spec: { strategy } } });
   }
   const desired = await withTimelyAdditions(remembered, { owner, deployment }, children);
-  // Before it is done: once the Deployment has the mark, no run finds the reason again, even if the answer was lost.
+  // Before the restart: afterwards, the Deployment has the annotation, and no reconcile would emit the event.
   if (restarts) own.emit("Normal", "Restarting", restartMessage(desired, pod));
   const [applied] = await children.converge(Deployment, [desired], owner);
   await replaceStuck(present, parts, pod);
@@ -39,7 +39,10 @@ function restartMessage({ metadata }: Deployment, { restartOn }: PodSettings): s
   return `Restarting the pods of Deployment "${metadata?.name}" because ${what} changed; see spec.restartOn.`;
 }
 
-/** Kubernetes fills in numbers for a rolling update. No apply can remove them, and with another type they are invalid. */
+/**
+ * Kubernetes sets defaults for a rolling update. They are invalid for other strategies, and an apply cannot
+ * remove them.
+ */
 function leavesRollingUpdate(present: Deployment, desired: Deployment): boolean {
   const { type } = desired.spec?.strategy ?? {};
   return (

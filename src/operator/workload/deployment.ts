@@ -11,7 +11,7 @@ import { affinityOf, securityContextOf } from "./presets.ts";
 import { httpProbe, type ProbeSettings, type ProbeTarget } from "./probes.ts";
 import type { PodSettings } from "./settings.ts";
 
-/** One of our three programs as a Deployment: what is its own, and what the user says about its pods. */
+/** The Deployment of one of the three programs: its own properties and the pod settings of the user. */
 export interface Workload {
   readonly parent: Parent;
   readonly name: string;
@@ -20,32 +20,32 @@ export interface Workload {
   readonly serviceAccountName?: string;
   readonly program: Program;
   readonly pod: PodSettings;
-  /** Names that the pods find at another address than DNS says. */
+  /** Host names that pods resolve without DNS. */
   readonly hostAliases?: readonly HostAlias[];
-  /** The address of the Service before the pods, by whose family they listen. */
+  /** IP address of the Service, which determines the address family. */
   readonly clusterIP?: string | undefined;
 }
 
-/** The one container of a workload; what the user adds to it follows our own. */
+/** The container of a workload. Settings of the user come after those of the operator. */
 interface Program {
   readonly name: string;
   readonly image: string;
-  /** Absent runs the image's own entrypoint, which knows `subcommand` by itself. */
+  /** Defaults to the image's entrypoint, which includes `subcommand`. */
   readonly command?: readonly string[];
-  /** What the `coder` program is to be. */
+  /** Subcommand of the `coder` program. */
   readonly subcommand: readonly string[];
   readonly args: readonly string[];
   readonly env: readonly EnvVar[];
   readonly ports: readonly ContainerPort[];
-  /** Where its probes ask, if they are on. */
+  /** Endpoint of the probes, if enabled. */
   readonly health: ProbeTarget;
-  /** What the other probes wait for, however long the program takes to start. */
+  /** Delays the other probes until the program has started. */
   readonly startupProbe?: ProbeSettings | undefined;
-  /** A condition of the pod that the operator sets before the pod counts as ready. */
+  /** A pod condition that the operator sets before the pod counts as ready. */
   readonly readinessGate?: string;
 }
 
-/** A rollout strategy that the spec does not give is left to Kubernetes and to whoever sets one by hand. */
+/** If the spec does not set a rollout strategy, Kubernetes or other managers can set it. */
 export function deployment(workload: Workload): Deployment {
   const { name, parent, pod, replicas } = workload;
   const labels = commonLabels(parent);
@@ -65,7 +65,10 @@ export function deployment(workload: Workload): Deployment {
   };
 }
 
-/** Ours win: by one of them the pods are replaced when their key or token changes. */
+/**
+ * Annotations of the operator take precedence, because one of them replaces pods after a change of their key
+ * or token.
+ */
 function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string, string> | undefined {
   return ours || pod.podAnnotations ? { ...pod.podAnnotations, ...ours } : undefined;
 }
@@ -121,14 +124,14 @@ function container(
   });
 }
 
-/** A command of the user's is the `coder` program at another place, and needs the subcommand. */
+/** A command in the spec is the path of the `coder` program and needs the subcommand. */
 function commandLine({ command, subcommand, args }: Program, pod: PodSettings) {
   const chosen = unlessEmpty(pod.command) ?? command;
   const all = [...args, ...pod.extraArgs];
   return chosen ? { command: [...chosen], args: [...subcommand, ...all] } : { args: all };
 }
 
-/** Ours, then the user's; ours gives way where the user has one of the same key. */
+/** Entries of the operator, followed by those of the user, which replace entries with the same key. */
 function overridden<T>(ours: readonly T[], users: readonly T[], keyOf: (entry: T) => string): T[] {
   const taken = new Set(users.map(keyOf));
   return [...ours.filter((entry) => !taken.has(keyOf(entry))), ...users];

@@ -13,13 +13,13 @@ import { childMetadata, commonLabels, type Parent } from "../names.ts";
 import { defined } from "../normalize.ts";
 import type { PodSettings } from "./settings.ts";
 
-/** An object of ours whose pods may be protected from drains. */
+/** An object whose pods can be protected from node drains. */
 export interface Disruptable extends Parent {
   readonly childName: string;
   readonly pod: Pick<PodSettings, "podDisruptionBudget">;
 }
 
-/** Limits how many pods a drain may evict at a time; absent when the spec does not ask for it. */
+/** Limits how many pods a node drain can evict at a time. Undefined if the spec does not request it. */
 export function disruptionBudget(parent: Disruptable): PodDisruptionBudget | undefined {
   const { podDisruptionBudget: budget } = parent.pod;
   if (!budget) return undefined;
@@ -36,8 +36,8 @@ export function disruptionBudget(parent: Disruptable): PodDisruptionBudget | und
 }
 
 /**
- * Keeps the PodDisruptionBudget that the spec asks for, and removes the one that it asks for no longer. The condition is
- * there only for an object that asks for a budget, or has one that can't be removed.
+ * Applies the PodDisruptionBudget in the spec, and deletes an earlier one. The condition exists only if the
+ * spec requests a budget, or if an earlier one cannot be deleted.
  */
 export async function ensureDisruptionBudget(
   { object, owner }: { readonly object: WithStatus<{ conditions?: Condition[] }>; readonly owner: Owner },

@@ -4,7 +4,7 @@ import { definedVariables, type PodEnvironment, variableSources, variableValue }
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** What there is in the namespace: Secrets and ConfigMaps by name. */
+/** Secrets and ConfigMaps in the namespace, by name. */
 interface Content {
   readonly secrets?: Record<string, Record<string, string>>;
   readonly configMaps?: Record<string, Record<string, string>>;
@@ -187,7 +187,7 @@ describe("variables that are made to take long", () => {
   });
 
   test("with a hundred thousand beginnings of a reference are read once", () => {
-    // An expression that looks for the end anew at each beginning takes minutes for this.
+    // A backtracking expression would take minutes for this input.
     const value = "$(".repeat(10_000);
     expect(resolved({ extraEnv: [literal(value)] })).toEqual({ kind: "value", value });
     const refs = variableSources(

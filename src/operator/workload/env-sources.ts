@@ -3,34 +3,34 @@ import { readSecretValue } from "../secret-value.ts";
 import type { Sources } from "../sources.ts";
 import { type EnvFromKey, type EnvFromSource, type EnvVar, envFromKeys } from "./env.ts";
 
-/** The part of a pod's settings that gives its variables their values. */
+/** The pod settings that define environment variables. */
 export interface PodEnvironment {
   readonly extraEnv: readonly EnvVar[];
   readonly envFrom: readonly EnvFromSource[];
 }
 
-/** A place that a variable's value comes from: written in the manifest, or a key of another object. */
+/** Source of a variable's value: the manifest, or a key of another object. */
 type Origin = { readonly kind: "literal"; readonly text: string } | EnvFromKey;
 
-/** The value of a variable as the container would see it, or why it has none. */
+/** The value of a variable in the container, or why it has none. */
 export type VariableValue =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "undefined" }
-  /** Longer than anything that the operator reads, as when variables double each other. */
+  /** Longer than any value that the operator needs, for example if variables repeat each other. */
   | { readonly kind: "tooLong" }
   | { readonly kind: "missing"; readonly source: EnvFromKey }
-  /** It takes part in the value and comes from a field of the pod, which differs from pod to pod. */
+  /** A part of the value comes from a pod field, which differs between pods. */
   | { readonly kind: "unreadable"; readonly variable: string };
 
 const MAX_LENGTH = 32 * 1024;
 
-/** As many variables as may take part in the value of one. */
+/** Maximum number of variables that the value of one can depend on. */
 const MAX_VARIABLES = 256;
 
-/** A piece of a variable's text: as it is written, or the name of the variable that it stands for. */
+/** A part of a variable's text: literal text, or a reference to another variable. */
 type Piece = { readonly text: string } | { readonly name: string };
 
-/** The names of the Secrets or ConfigMaps that may take part in a variable's value. */
+/** Names of the Secrets or ConfigMaps that may affect a variable's value. */
 export function variableSources(
   kind: EnvFromKey["kind"],
   variables: readonly string[],
@@ -51,8 +51,8 @@ export function variableSources(
 }
 
 /**
- * Finds the value of a variable the way the kubelet does: `env` beats `envFrom`, a later source beats an
- * earlier one, and `$(NAME)` stands for another variable.
+ * Resolves a variable like the kubelet: `env` takes precedence over `envFrom`, later sources over earlier
+ * ones, and `$(NAME)` refers to another variable.
  */
 export function variableValue(
   variable: string,
@@ -86,8 +86,8 @@ export function variableValue(
 }
 
 /**
- * Those of the variables that the user defines, wherever their values come from. While a source is missing that
- * may define one, its pods can't start, and nobody knows: then the answer is what it was for `deployment`.
+ * The variables that the user defines, from any source. While a source that may define one is missing, its
+ * pods cannot start and this is unknown; in this case, returns the result for `deployment`.
  */
 export function definedVariables(
   variables: readonly string[],
@@ -101,7 +101,7 @@ export function definedVariables(
   return new Set(variables.filter(isUsers));
 }
 
-/** Whether a source that the pods can't do without is missing, and the Deployment leaves the variable to it. */
+/** Whether a required source is missing, and the Deployment does not set the variable. */
 function isLeftOpen(
   variable: string,
   { extraEnv, envFrom }: PodEnvironment,
@@ -114,7 +114,7 @@ function isLeftOpen(
   return envFromKeys(variable, required).some((source) => !sourceOf(source, sources));
 }
 
-/** Where a variable is defined, the place that wins first. */
+/** Sources that define a variable, in order of precedence. */
 function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Origin[] {
   const explicit = extraEnv.findLast(({ name }) => name === variable);
   if (!explicit) return envFromKeys(variable, envFrom);
@@ -125,7 +125,7 @@ function originsOf(variable: string, { extraEnv, envFrom }: PodEnvironment): Ori
   return explicit.valueFrom ? [] : [{ kind: "literal", text: explicit.value ?? "" }];
 }
 
-/** The key of another object that a variable has its whole value from, if it has it from there. */
+/** The key of another object that contains the whole value of a variable, if any. */
 export function variableKey(
   variable: string,
   environment: PodEnvironment,
@@ -140,7 +140,10 @@ function referencesIn(text: string): string[] {
   return piecesOf(text).flatMap((piece) => ("name" in piece ? [piece.name] : []));
 }
 
-/** Takes a text apart from the left, each place looked at once. `$$` is a dollar; `$(` without an end is text. */
+/**
+ * Parses a text from left to right, reading each position once. `$$` is a dollar sign; an unterminated `$(`
+ * is text.
+ */
 function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
@@ -157,7 +160,7 @@ function piecesOf(text: string): Piece[] {
   return pieces;
 }
 
-/** Like the kubelet, leaves a reference to an unknown variable as it is. */
+/** Keeps references to unknown variables, like the kubelet. */
 function expand(text: string, resolve: (name: string) => VariableValue): VariableValue {
   const parts: string[] = [];
   let length = 0;

@@ -5,9 +5,9 @@ export type EnvVar = Wire<V1EnvVar>;
 export type EnvFromSource = Wire<V1EnvFromSource>;
 
 /**
- * Our variables, then the user's, each name once: server-side apply refuses a list with a name twice. The
- * last definition wins, as it does in a container. It takes the place of the first, so that variables in
- * between still find it; unless it refers to variables itself, which must then stay before it.
+ * Variables of the operator, followed by those of the user, each name once, because server-side apply rejects
+ * duplicates. The last definition applies, as in a container. It takes the position of the first one, so that
+ * variables in between can refer to it, unless it refers to variables itself and must come after them.
  */
 export function mergeEnv(ours: readonly EnvVar[], users: readonly EnvVar[]): EnvVar[] {
   const merged = new Map<string, EnvVar>();
@@ -19,12 +19,12 @@ export function mergeEnv(ours: readonly EnvVar[], users: readonly EnvVar[]): Env
 }
 
 /**
- * Names of the variables that `envFrom` defines, as far as anybody asks for them. A variable in `env` beats
- * one of the same name from `envFrom`, so a default of ours must stay out where the user has one there.
+ * Names of the variables that `envFrom` defines, if they are relevant. `env` takes precedence over `envFrom`,
+ * so the operator must not set a default that the user sets there.
  */
 export type EnvFromNames = ReadonlySet<string>;
 
-/** Where an environment variable would come from, should the object have that key. */
+/** The object and key that would define an environment variable. */
 export interface EnvFromKey {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
@@ -32,8 +32,8 @@ export interface EnvFromKey {
 }
 
 /**
- * The places where `envFrom` may define `variable`, the one that wins first: a later source overrides an
- * earlier one. A source with a prefix defines the variable by the key without that prefix.
+ * Sources in `envFrom` that may define `variable`, in order of precedence: later sources override earlier
+ * ones. A source with a prefix defines the variable by the key without the prefix.
  */
 export function envFromKeys(variable: string, sources: readonly EnvFromSource[]): EnvFromKey[] {
   return sources.flatMap((source) => envFromKey(variable, source)).reverse();
@@ -47,7 +47,7 @@ function envFromKey(variable: string, { prefix = "", secretRef, configMapRef }: 
   return [];
 }
 
-/** Whether the user sets the variable, be it directly or through `envFrom`. */
+/** Whether the user sets the variable, directly or through `envFrom`. */
 export function isUsersOwn(
   variable: string,
   extraEnv: readonly EnvVar[],

@@ -3,7 +3,10 @@ import type { Deployment, Wire } from "kube-controller-runtime";
 
 export type HostAlias = Wire<V1HostAlias>;
 
-/** Ours, then the user's; a name that both map is the user's. Each address is there once, as Kubernetes asks for. */
+/**
+ * Aliases of the operator, followed by those of the user, which take precedence. Each address occurs once, as
+ * Kubernetes requires.
+ */
 export function mergeAliases(ours: readonly HostAlias[], users: readonly HostAlias[]): HostAlias[] {
   const taken = new Set(users.flatMap(({ hostnames = [] }) => hostnames));
   const free = ours
@@ -16,7 +19,7 @@ export function mergeAliases(ours: readonly HostAlias[], users: readonly HostAli
   }));
 }
 
-/** Where pods find the host of this URL, if a Deployment maps it. Its other aliases are the user's. */
+/** The alias in a Deployment for the host of this URL, if any. Other aliases belong to the user. */
 export function aliasesFor(url: string | undefined, deployment: Deployment | undefined): HostAlias[] {
   const hostname = url && URL.parse(url)?.hostname;
   const { hostAliases = [] } = deployment?.spec?.template.spec ?? {};

@@ -4,7 +4,7 @@ import type { PodSettings } from "./settings.ts";
 export interface PodReference {
   readonly kind: "Secret" | "ConfigMap";
   readonly name: string;
-  /** Pods start without it, too. */
+  /** Pods can start without it. */
   readonly optional: boolean;
 }
 
@@ -13,7 +13,7 @@ interface Named {
   readonly optional?: boolean;
 }
 
-/** Everything that the spec has pods read: certificates, environment and volumes, each once. */
+/** The distinct objects in the spec that pods read: certificates, environment variables and volumes. */
 export function podReferences(pod: PodSettings): PodReference[] {
   const containers = [{ env: pod.extraEnv, envFrom: pod.envFrom }, ...pod.initContainers];
   const all = [
@@ -42,7 +42,7 @@ function ofVolume({ secret, configMap, projected }: PodSettings["volumes"][numbe
   ];
 }
 
-/** What there is of both. */
+/** References to the given objects, if set. */
 function references(secret?: Named, configMap?: Named): PodReference[] {
   return [...reference("Secret", secret), ...reference("ConfigMap", configMap)];
 }

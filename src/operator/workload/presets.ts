@@ -4,8 +4,7 @@ import type { Labels } from "../names.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
- * What Coder's own charts set by default. Here it is opt-in: a default that came later would replace
- * every pod of a fleet.
+ * Defaults of Coder's Helm charts. They are opt-in, because a new default would replace every pod of a fleet.
  */
 
 const chartSecurityContext: Wire<V1SecurityContext> = {
@@ -16,7 +15,7 @@ const chartSecurityContext: Wire<V1SecurityContext> = {
   allowPrivilegeEscalation: false,
 };
 
-/** The user's fields over those of the preset. */
+/** Fields of the user take precedence over the preset. */
 export function securityContextOf({
   presets,
   securityContext,
@@ -24,12 +23,12 @@ export function securityContextOf({
   return presets?.securityContext ? { ...chartSecurityContext, ...securityContext } : securityContext;
 }
 
-/** The user's kinds of affinity beside the preset, which gives way to a podAntiAffinity of theirs. */
+/** Affinity of the user with the preset. A podAntiAffinity of the user replaces the preset. */
 export function affinityOf({ affinity, presets }: PodSettings, labels: Labels): Wire<V1Affinity> | undefined {
   return presets?.antiAffinity ? { podAntiAffinity: apart(labels), ...affinity } : affinity;
 }
 
-/** Prefers nodes that have no pod of the same object yet. */
+/** Prefers nodes without a pod of the same object. */
 function apart(labels: Labels): NonNullable<Wire<V1Affinity>["podAntiAffinity"]> {
   const podAffinityTerm = {
     labelSelector: { matchLabels: { ...labels } },

@@ -3,16 +3,16 @@ import type { Wire } from "kube-controller-runtime";
 import { probeDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { ProbeSpec } from "../../api/v1alpha1/pod.ts";
 
-/** When and how often a pod is checked. */
+/** Timing of a probe. */
 export type ProbeSettings = Readonly<Record<keyof typeof probeDefaults, number>>;
 
-/** Fails after a day: a migration may take hours, and coderd answers nobody before it is over. */
+/** Fails after a day: a migration may take hours, and coderd does not respond before it completes. */
 export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
 
 /**
- * The same patience, with a probe every second: a pod gets requests as soon as coderd serves, and not a period of the
- * readiness probe later. coderd accepts connections before it serves and answers them then, so a long timeout ends the wait
- * at that moment, and a short one up to a period later.
+ * The same limit with a probe every second, so that a pod receives requests as soon as coderd is ready.
+ * coderd accepts connections early and responds when it is ready, so a long timeout ends exactly at that
+ * time, whereas a short one could miss it by up to a period.
  */
 export const quickStartProbe: ProbeSettings = {
   ...probeDefaults,
@@ -21,13 +21,13 @@ export const quickStartProbe: ProbeSettings = {
   failureThreshold: 86_400,
 };
 
-/** Whom the probe asks; `port` is the name of a container port. */
+/** Endpoint of a probe. `port` is the name of a container port. */
 export interface ProbeTarget {
   readonly path: string;
   readonly port: string;
 }
 
-/** The settings of a probe that is on; absent when it is off. `kindDefault` decides where the spec does not. */
+/** Settings of an enabled probe, or undefined. `kindDefault` applies if the spec does not set a value. */
 export function readinessSettings(
   spec: ProbeSpec | undefined,
   kindDefault: { readonly enabled: boolean },
@@ -42,7 +42,7 @@ export function readinessSettings(
   };
 }
 
-/** The same for a liveness probe, which Kubernetes allows only one success. */
+/** The same for a liveness probe, for which Kubernetes allows only a successThreshold of 1. */
 export function livenessSettings(
   spec: ProbeSpec | undefined,
   kindDefault: { readonly enabled: boolean },
@@ -51,7 +51,7 @@ export function livenessSettings(
   return settings && { ...settings, successThreshold: 1 };
 }
 
-/** Every number is written out, so that an edit by hand is undone also where it met a default. */
+/** Sets every number explicitly, so that manual changes of defaults are reverted as well. */
 export function httpProbe(settings: ProbeSettings, { path, port }: ProbeTarget): Wire<V1Probe> {
   return { httpGet: { path, port, scheme: "HTTP" }, ...settings };
 }

@@ -26,7 +26,7 @@ const pod = podSettings(
 const sources = (resourceVersion: string) =>
   ({ secret: () => ({ metadata: { resourceVersion } }) }) as unknown as Sources;
 
-/** Looks at a stalled object whose Secret has this version. */
+/** Reconciles a stalled object whose Secret has this version. */
 async function look(version: string, memory: StuckMemory, removePod: (pod: Stored<Pod>) => Promise<void>) {
   const emitted: string[] = [];
   const own = { emit: (_type: "Normal", reason: string) => void emitted.push(reason) };

@@ -15,38 +15,39 @@ import { podTrouble } from "./pods/pod-trouble.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
- * A container that crashes because of a wrong Secret waits up to five minutes before it reads the corrected one. So while
- * pods fail, everything that they read is watched, and those that fail are replaced when it changes: also one that crashes
- * again and again and happens to be up, which would be reported to fail for minutes.
+ * A container that crashes because of a wrong Secret waits up to five minutes before it reads the corrected
+ * one. Therefore, while pods fail, the operator watches everything that they read, and replaces failing pods
+ * after a change. This includes crash-looping pods that are currently running, which would otherwise be
+ * reported as failing for minutes.
  */
 
 interface WithConditions {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** What pods that fail would have read. Losing it only means that a kubelet's back-off is waited for. */
+/** The inputs of failing pods. If they are lost, the kubelet's back-off applies. */
 export interface StuckMemory {
   stuckInputs?: string;
 }
 
-/** Removes a pod; who made it makes another. */
+/** Deletes a pod, which its ReplicaSet replaces. */
 export type RemovePod = (pod: Stored<Pod>) => Promise<void>;
 
 export function removeWith({ client }: Pick<RunContext, "client">): RemovePod {
   return async (pod) => {
     await client.delete(Pod, refOf(pod), { uid: pod.metadata.uid }).catch((error) => {
-      // Another one by its name, or none: who made it has replaced it meanwhile.
+      // The pod was already replaced.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
   };
 }
 
-/** Whether the pods of an object were reported to fail. */
+/** Whether the pods of an object were reported as failing. */
 export function isStalled({ status }: WithConditions): boolean {
   return findCondition(status?.conditions, workloadConditions.deployment.type)?.reason === "Stalled";
 }
 
-/** Pods, and what they read. */
+/** Pods and their settings. */
 export interface PodsPresent {
   readonly object: WithConditions;
   readonly pods: readonly Stored<Pod>[];
@@ -60,7 +61,7 @@ export interface StuckParts {
   readonly own: { emit(type: "Normal", reason: string, message: string): void };
 }
 
-/** Replaces pods that fail when a Secret or ConfigMap that they read has changed since they were seen to. */
+/** Replaces failing pods when a Secret or ConfigMap that they read changes. */
 export async function replaceStuck(
   { object, pods, sources, now, removePod }: PodsPresent,
   { memory, own }: StuckParts,
@@ -79,7 +80,7 @@ export async function replaceStuck(
     const message = `Replaced failing pod "${each.metadata.name}" because a Secret or ConfigMap that it uses changed.`;
     own.emit("Normal", "PodReplaced", message);
   }
-  // Last, so that a pod that could not be removed is tried again.
+  // Last, so that a pod that could not be deleted is retried.
   memory.stuckInputs = inputs;
 }
 

@@ -110,7 +110,7 @@ describe("pods", () => {
     ({ kind: "known", scope, text: `${scope}-${hash}` }) as const;
   const first = known("Certificates", "one");
 
-  /** What becomes of a Deployment whose pods have read this, one after the other. */
+  /** Applies a Deployment with these inputs in order, and returns the results. */
   function history(...inputs: Parameters<typeof remembering>[2][]) {
     let present: Deployment | undefined;
     let restarts = 0;

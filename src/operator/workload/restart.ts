@@ -7,12 +7,12 @@ import { isStalled } from "./replace-stuck.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
- * Pods read certificates and environment when they start. What they read is remembered on the Deployment, and only when
- * it changes the pod template gets a mark, which replaces the pods. So a Deployment that has no mark is not rolled out
- * because of that: not by a new operator, and not by another `restartOn`.
+ * Pods read certificates and environment variables when they start. The Deployment records these inputs in an
+ * annotation. When they change, an annotation of the pod template changes, which replaces the pods. Without a
+ * record, nothing is rolled out: neither by a new version of the operator nor by a change of `restartOn`.
  *
- * Whoever may read Deployments must learn nothing about Secrets. So the memory of certificates is a hash of nothing but
- * certificates, which are public, and that of everything else is made of versions, not of contents.
+ * Users who can read Deployments must not learn anything about Secrets. Therefore, the record is a hash of
+ * certificates, which are public, and the resource versions of everything else.
  */
 
 const SEEN_ANNOTATION = "coder.com/restart-seen";
@@ -20,12 +20,12 @@ const RESTART_ANNOTATION = "coder.com/restarted-for";
 
 type Scope = Exclude<NonNullable<PodSettings["restartOn"]>, "None">;
 
-/** What pods that start now would read. `unknown`: something is missing, without which none can start. */
+/** Inputs of pods that start now. `unknown` if a required object is missing, so that no pod can start. */
 export type PodInputs =
   | { readonly kind: "none" | "unknown" }
   | { readonly kind: "known"; readonly scope: Scope; readonly text: string };
 
-/** The objects whose change may restart the pods: all that they read while they fail. */
+/** Objects whose changes may restart the pods. While pods fail, all objects that they read. */
 export function restartSources(
   pod: PodSettings,
   object: Parameters<typeof isStalled>[0] = {},
@@ -53,7 +53,10 @@ function certificateKeys({ tlsSecretNames, authorities }: PodSettings) {
   return [...tlsSecretNames.map((name) => ({ name, key: "tls.crt" })), ...authorities];
 }
 
-/** A new key comes with a new certificate, so certificates say it all. Absent while one is missing. */
+/**
+ * A new private key always comes with a new certificate, so the certificates suffice. Undefined while one is
+ * missing.
+ */
 function certificates(pod: PodSettings, sources: Sources): string[] | undefined {
   const found = certificateKeys(pod).map(({ name, key }) => {
     const blocks = certificateBlocks(readSecretValue(sources.secret(name), key) ?? "");
@@ -71,7 +74,7 @@ function versions(pod: PodSettings, sources: Sources): string[] | undefined {
   return found.every((text) => text !== undefined) ? found : undefined;
 }
 
-/** The Deployment with the memory of what its pods read, and whether they are replaced because that has changed. */
+/** The Deployment with the record of its pods' inputs, and whether a change restarts them. */
 export function remembering(
   desired: Deployment,
   present: Deployment | undefined,
@@ -88,12 +91,12 @@ export function remembering(
   return { deployment: annotated(marked, SEEN_ANNOTATION, seen), restarts };
 }
 
-/** Another scope has another memory: what was not looked at before has not changed. */
+/** A different scope has a different record, so it does not count as a change. */
 function isChange(seen: string | undefined, { scope, text }: { scope: Scope; text: string }): boolean {
   return (seen?.startsWith(`${scope}-`) ?? false) && seen !== text;
 }
 
-/** The object with one more annotation, or as it is when that has no value. */
+/** The object with an additional annotation, or unchanged if the value is undefined. */
 function annotated<T extends Pick<Deployment, "metadata">>(object: T, name: string, value?: string): T {
   if (value === undefined) return object;
   const { metadata } = object;

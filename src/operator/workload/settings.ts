@@ -4,7 +4,7 @@ import { defined, distinctBy, distinctNames, type SecretKey } from "../normalize
 import { authoritiesOf } from "./certificates.ts";
 import { livenessSettings, type ProbeSettings, readinessSettings } from "./probes.ts";
 
-/** What there may be several of. */
+/** Fields with several entries. */
 const listFields = [
   "command",
   "envFrom",
@@ -22,17 +22,17 @@ type ListField = (typeof listFields)[number];
 
 type Lists = { readonly [Field in ListField]-?: NonNullable<PodFields[Field]> };
 
-/** What the user says about pods: lists are there, if empty; the rest may be absent. */
+/** Pod settings of the user. Lists are never undefined; other fields may be. */
 export interface PodSettings extends Readonly<Omit<PodFields, ListField>>, Lists {
   readonly readinessProbe: ProbeSettings | undefined;
   readonly livenessProbe: ProbeSettings | undefined;
-  /** Secrets with the certificates to serve; none means no TLS. */
+  /** Secrets with serving certificates. Empty disables TLS. */
   readonly tlsSecretNames: readonly string[];
   /** Certificate authorities to trust. */
   readonly authorities: readonly SecretKey[];
 }
 
-/** The fields about pods that the specs of our kinds have. */
+/** The pod fields in the specs of all kinds. */
 interface PodSpecFields extends PodFields {
   certs?: CertsSpec;
   livenessProbe?: ProbeSpec;
@@ -40,7 +40,7 @@ interface PodSpecFields extends PodFields {
   tls?: TlsSpec;
 }
 
-/** Whether a kind's pods are checked where the spec does not say. */
+/** Whether probes are enabled by default for a kind. */
 export interface ProbeDefaults {
   readonly readiness: { readonly enabled: boolean };
   readonly liveness: { readonly enabled: boolean };
@@ -61,7 +61,7 @@ export function podSettings(spec: PodSpecFields, probes: ProbeDefaults): PodSett
   };
 }
 
-/** What is passed on as it is. */
+/** Fields that are passed through. */
 const givenFields = [
   "affinity",
   "annotations",

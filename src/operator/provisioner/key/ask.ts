@@ -9,7 +9,7 @@ import type { Provisioner } from "../spec.ts";
 import { type AppliedKey, appliedKey, type CoderdKeys, type KeyRecord, type WantedKey } from "./record.ts";
 import { type KeyProgress, type KeyRun, type KeyState, type KnownKeys, keyInUse, statusOf } from "./state.ts";
 
-/** Asks coderd which keys the wanted organization has. */
+/** Lists the keys of the desired organization in coderd. */
 export async function askForKeys(state: KeyState, { client, wanted }: KeyRun): Promise<KeyProgress> {
   const keys = await keysAtCoderd(client, wanted, appliedKey(statusOf(state)));
   return keys.ok ? { next: { ...state, coderd: keys.value } } : { failed: keys.failure };
@@ -24,7 +24,7 @@ async function keysAtCoderd(
   if (known) {
     const keys = await client.provisionerKeys(known);
     if (keys.ok) return succeeded({ organizationID: known, keys: keys.value });
-    // An organization that was deleted and made anew has another id.
+    // A recreated organization has a new ID.
     if (keys.failure.kind !== "notFound") return keys;
   }
   const [organization, keys] = await Promise.all([
@@ -35,7 +35,7 @@ async function keysAtCoderd(
   return keys.ok ? succeeded({ organizationID: organization.value.id, keys: keys.value }) : keys;
 }
 
-/** The organization's id, if it was found under the same name at the same coderd. */
+/** The organization ID, if it was resolved for the same name in the same coderd. */
 function knownOrganization(wanted: WantedKey, applied: AppliedKey): string | undefined {
   const isSame =
     applied.organizationName === wanted.organizationName &&
@@ -55,15 +55,18 @@ export function nameTaken(name: string, { organizationName }: WantedKey): CoderF
   return { kind: "duplicate", message };
 }
 
-/** How long an answer counts for a Secret that nobody changes. */
+/** Maximum age of a result for an unchanged Secret. */
 const LASTS_MS = 60 * 60_000;
 
-/** Identifies the content of a Secret in memory, where nothing of it is kept. */
+/** Identifies the content of a Secret in memory without storing it. */
 export function contentOf(value: string): string {
   return fingerprint([value]);
 }
 
-/** What is known of the content of the Secret in use. What coderd gave us needs no proof. */
+/**
+ * Whether the content of the current Secret is verified. A value that coderd just returned needs no
+ * verification.
+ */
 export function secretProof(
   keys: KnownKeys,
   { environment, snapshot }: Pick<KeyRun, "environment" | "snapshot">,
@@ -76,13 +79,13 @@ export function secretProof(
   return known === undefined && madeKey === content.value ? "proven" : "unproven";
 }
 
-/** Asks coderd which key the Secret holds. What coderd does not answer now is asked again later. */
+/** Asks coderd which key the Secret contains. Retries later if coderd does not respond. */
 export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { memory } = run.environment;
   const { content, answer } = await askWhose(state, run);
   if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
   const isHeld = answer.ok && answer.value?.id === content.keyID;
-  // Another key would be refused as well: rotating again and again helps nobody.
+  // coderd would reject another key as well, so rotating again does not help.
   if (answer.ok && !isHeld && memory.madeKey === content.value) return { failed: refusedAfterAll };
   const result = answer.ok ? (isHeld ? "proven" : "refused") : "unverifiable";
   memory.secretProof = { of: content.proofOf, at: run.snapshot.now, result };
@@ -90,8 +93,8 @@ export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyPro
 }
 
 /**
- * Asks coderd about a key that it does not list. A list is no proof of absence: coderd leaves out what the token's user
- * may not read. Where coderd does not report whose key it is, the list is all there is.
+ * Asks coderd about a key that it does not list, because coderd omits keys that the user of the token is not
+ * permitted to read. If coderd cannot tell whose key a secret is, the list is conclusive.
  */
 export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { answer } = await askWhose(state, run);
@@ -102,7 +105,7 @@ export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProg
   return isIt ? { failed: unlisted(accepted.name) } : { next: { ...state, isDisowned: true } };
 }
 
-/** Asks coderd whose key the Secret holds. */
+/** Asks coderd whose key the Secret contains. */
 async function askWhose(state: KeyState, { client, snapshot }: KeyRun) {
   const content = contentInUse(state, snapshot);
   if (!content) throw new TypeError("a Secret is asked about only when it holds something");
@@ -120,7 +123,7 @@ const refusedAfterAll: CoderFailure = {
     "coderd rejects the provisioner key that it created for this object; check the proxies between the operator and coderd.",
 };
 
-/** Whether the Secret holds the key that this process made last. */
+/** Whether the Secret contains the key that this process created last. */
 export function isMadeHere(state: KeyState, { environment, snapshot }: KeyRun): boolean {
   const content = contentInUse(state, snapshot);
   return content !== undefined && environment.memory.madeKey === content.value;
@@ -133,13 +136,13 @@ function contentInUse(keys: KnownKeys, { provisioner }: KeyRun["snapshot"]) {
   return { secret, keyID, value: contentOf(secret), proofOf: fingerprint([secret, keyID]) };
 }
 
-/** A key whose secret we have, so that coderd can be asked for it without the right to list keys. */
+/** A key with a known secret, so that coderd can be asked about it without the permission to list keys. */
 export interface ReferenceKey extends Pick<AppliedKey, "organizationID" | "controlPlaneURL"> {
   readonly id: string;
   readonly secret: string;
 }
 
-/** The key in use, if a Secret holds it. */
+/** The current key, if a Secret contains it. */
 export function referenceKeyOf(keys: KnownKeys, provisioner: Provisioner): ReferenceKey | undefined {
   const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(keys));
   const secret = keyInUse(keys, provisioner)?.value;
@@ -147,8 +150,8 @@ export function referenceKeyOf(keys: KnownKeys, provisioner: Provisioner): Refer
 }
 
 /**
- * Why a list that lacks a key is no proof that the key is gone: it also lacks one of the same organization that coderd
- * accepts. `undefined` when nothing speaks against it. No other coderd is ever sent the secret.
+ * Returns why a list without the key is not conclusive: it also lacks a key of the same organization that
+ * coderd accepts. Otherwise `undefined`. Sends the secret only to its own coderd.
  */
 export async function whyHidden(
   record: KeyRecord,

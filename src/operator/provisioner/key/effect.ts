@@ -50,7 +50,7 @@ const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   refuse: { otherSide: true },
 };
 
-/** A provisioner key at coderd that is as the spec says, and the Secret that holds it. */
+/** A provisioner key in coderd that matches the spec, and the Secret that stores it. */
 export function keyEffect(run: KeyRun): Effect<KeyState, KeyPlan, CoderFailure> {
   return {
     plan: (state) => planOf(state, run),
@@ -77,8 +77,8 @@ function planOf(state: KeyState, run: KeyRun): KeyPlan {
 }
 
 /**
- * Whether a plan makes the very first key, with nothing known to be in its way. Then it need not be looked at
- * past the caches: the writes are made on the condition that the caches are right.
+ * Whether a plan creates the first key and no conflict is known. In this case, the caches suffice, because
+ * the writes have preconditions that verify them.
  */
 function isUnhindered({ do: what }: KeyPlan, { secrets }: KeyState, { environment }: KeyRun): boolean {
   return what === "create" && secrets.length === 0 && !environment.memory.keyStoreFailed;
@@ -112,8 +112,8 @@ async function act(plan: KeyPlan, state: KeyState, run: KeyRun): Promise<KeyProg
 }
 
 /**
- * Makes the pending key the one in use. The one before is deleted when no pod uses it any more. Until that is
- * written the pending key and its mark in the Secret say the same.
+ * Makes the pending key the current one. The previous one is deleted when no pod uses it anymore. Until the
+ * status is written, the pending key and the mark in the Secret have the same meaning.
  */
 function adopt(key: CompleteKey, state: KeyState): KeyProgress {
   const status = statusOf(state);
@@ -123,7 +123,10 @@ function adopt(key: CompleteKey, state: KeyState): KeyProgress {
   return recordLater(state, { ...inUse(key), pendingKey: undefined, retiredKeys: unlessEmpty(others) });
 }
 
-/** Deletes a key that nobody can use. When that fails it is left for later: a new key must not wait for it. */
+/**
+ * Deletes a key that is not usable. If this fails, it is retried later, because a new key must not wait for
+ * it.
+ */
 async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const removal = await removeKey(pending, removalRun(state, run));
   const { attempt: _, ...left } = pending;
@@ -133,7 +136,7 @@ async function abandon(pending: KeyRecord, state: KeyState, run: KeyRun): Promis
   }));
 }
 
-/** Copies the key to where the spec wants it. The old place stays until no pod reads it any more. */
+/** Copies the key to the Secret in the spec. The old Secret remains until no pod uses it anymore. */
 async function copySecret(from: SecretKey, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { secretRef } = run.wanted;
   const stored = await storeKey(contentAt(state.secrets, from), state, run);
@@ -143,16 +146,16 @@ async function copySecret(from: SecretKey, state: KeyState, run: KeyRun): Promis
 }
 
 /**
- * Makes a key and puts it into the Secret:
+ * Creates a key and stores it in the Secret:
  *
- * 1. claim the Secret, so that a key never comes to be that has no place, unless it is the very first key;
- * 2. record which key is about to be made;
- * 3. delete the old key if the new one must have its name;
- * 4. ask coderd for the key;
- * 5. write it into the Secret, with the mark of this attempt.
+ * 1. Reserve the Secret, so that no key is created without a place to store it, unless it is the first key.
+ * 2. Record the pending key.
+ * 3. Delete the old key if the new one must have the same name.
+ * 4. Create the key in coderd.
+ * 5. Write the key to the Secret, with the mark of this attempt.
  *
- * A run that dies after 2 leaves a pending key. The next finds its mark in the Secret and adopts it, or does
- * not find it and deletes the key, which nobody can know.
+ * If a reconcile stops after step 2, a pending key remains. The next reconcile adopts the key if the Secret
+ * contains the mark; otherwise, it deletes the key, whose value is unknown.
  */
 async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { coderd } = state;
@@ -176,12 +179,12 @@ async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<Ke
   return create(plan, { pending, state: recorded.next }, run);
 }
 
-/** How long after a key that coderd disowned the next may be replaced for the same reason. */
+/** Minimum interval between replacements of a rejected key. */
 const DISOWNED_AGAIN_MS = 60 * 60_000;
 
 /**
- * Whether coderd disagrees with the very key that replaced one of which it said the same, or that it has not once listed
- * as it should be: another would fare no better, and each costs a restart of the pool.
+ * Whether coderd rejects a key that already replaced a rejected one, or that it never listed correctly.
+ * Another key would be rejected as well, and each restarts the pool.
  */
 function isFutile(plan: MakePlan, state: KeyState, run: KeyRun): boolean {
   if (!isDisowned(plan) || !isMadeHere(state, run)) return false;
@@ -193,7 +196,7 @@ function isDisowned({ because }: MakePlan): boolean {
   return because.every((reason) => reason === "deletedAtCoderd" || reason === "tagsAtCoderd");
 }
 
-/** What the cache only thought to be so is looked at anew instead. */
+/** Reads the API server again if the cache was outdated. */
 async function recordIntention(pendingKey: KeyRecord, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const next = { ...state, hasMade: true };
   try {
@@ -216,7 +219,7 @@ async function create(
   if (!created.ok) return giveUp(created.failure, state, run);
   const { rotation } = wanted;
   const content = { keyName: plan.name, attempt: pending.attempt, rotation, value: created.value };
-  // coderd gave out the secret alone; the list has the key's id.
+  // coderd returns only the secret; the list contains the ID of the key.
   const [stored, listed] = await Promise.all([
     storeKey(content, state, run),
     run.client.provisionerKeys(organizationID),
@@ -230,7 +233,7 @@ async function create(
   return { next: { ...stored, coderd, isDisowned: false } };
 }
 
-/** When coderd refused, there is no key to look for later; when nothing is known, there may be one. */
+/** If coderd rejected the request, no key exists. If the result is unknown, a key may exist. */
 async function giveUp(failure: CoderFailure, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   if (failure.kind !== "transient") {
     const cleared = await recordNow(state, run, () => ({ pendingKey: undefined }));

@@ -17,39 +17,39 @@ import {
 import type { HeldKey } from "./secret.ts";
 
 /*
- * The life of a provisioner key. A plan leads to a state from which the next plan goes on:
+ * The lifecycle of a provisioner key. Each plan leads to a state from which planning continues:
  *
- *     ask ──► create, rotate, replace ──► (pending key on record)
- *      ▲                                     │ its mark is in a Secret       it is in none
+ *     ask ──► create, rotate, replace ──► (pending key recorded)
+ *      ▲                                     │ a Secret has its mark         no Secret has it
  *      │                                     ├──► adopt ──► record ──► keep   │
  *      └──────────────────────────────────── abandon ◄───────────────────────┘
- *     copySecret ──► keep        refuse: the name is somebody else's
- *     verify ──► keep, or rotate when the Secret does not hold the key
- *     confirm ──► rotate, unless coderd accepts the key that it does not list
+ *     copySecret ──► keep        refuse: the name belongs to another key
+ *     verify ──► keep, or rotate if the Secret does not contain the key
+ *     confirm ──► rotate, unless coderd accepts the unlisted key
  *
- * `record.ts` has what the status says of keys, `state.ts` what a run knows and how it writes that down, `ask.ts` the
- * questions to coderd, `effect.ts` the acts. A rotated key stays on record until no pod uses it; then it is deleted at
- * whichever coderd has it (`retire.ts`).
+ * `record.ts` contains the records of keys in the status, `state.ts` the state of a reconcile, `ask.ts` the requests to
+ * coderd, and `effect.ts` the actions. A rotated key remains recorded until no pod uses it; then it is deleted from its
+ * coderd (`retire.ts`).
  */
 
-/** All that the decision depends on. */
+/** Facts for the decision. */
 export interface KeyFacts {
   readonly wanted: WantedKey;
   readonly applied: AppliedKey;
   readonly pending: KeyRecord | undefined;
   readonly retired: readonly KeyRecord[];
-  /** All places in Secrets of ours that have a value. */
+  /** All keys in Secrets of the provisioner that have a value. */
   readonly held: readonly HeldKey[];
-  /** Absent while coderd has not been asked in this run. */
+  /** Absent if coderd was not asked in this reconcile. */
   readonly coderd: CoderdKeys | undefined;
-  /** Whether it is time to compare with coderd, even if nothing has changed here. */
+  /** Whether the periodic comparison with coderd is due. */
   readonly isCheckDue: boolean;
   readonly secret: SecretProof;
-  /** coderd was asked in this run about a key that it does not list, and does not vouch for it. */
+  /** coderd was asked in this reconcile about a key that it does not list, and did not confirm it. */
   readonly isDisowned: boolean;
 }
 
-/** Why a key has to be made, as a clause of a sentence. */
+/** Reasons for a new key, as clauses. */
 const words = {
   new: "no key existed",
   secretLost: "its value was missing from the Secret",
@@ -71,39 +71,42 @@ export function inWords(because: readonly Reason[]): string {
 }
 
 /**
- * The next thing to do about the key. Each ends in a state from which the next plan goes on, so a run that
- * dies anywhere is resumed by planning anew.
+ * The next action for the key. Each leads to a state from which planning continues, so an interrupted
+ * reconcile is resumed by planning again.
  */
 export type KeyPlan =
-  /** All is as it should be, as far as we know. */
+  /** Everything matches, as far as known. */
   | { readonly do: "keep" }
-  /** What coderd has must be known: to decide what is `needed`, or only to compare. */
+  /** List the keys in coderd: either `needed` for a decision, or only for a comparison. */
   | { readonly do: "ask"; readonly needed: boolean }
-  /** Whether the Secret holds the key in use must be asked. */
+  /** Verify that the Secret contains the current key. */
   | { readonly do: "verify" }
-  /** coderd does not list the key, which a token that may not read keys sees of all: whether it accepts it must be asked. */
+  /**
+   * coderd does not list the key, as for a token without the permission to read keys. Ask coderd whether it
+   * accepts the key.
+   */
   | { readonly do: "confirm" }
-  /** The key is right; status knows too little of it. */
+  /** The key matches, but the status is incomplete. */
   | { readonly do: "record"; readonly key: CompleteKey }
-  /** The pending key is in a Secret: it is the one in use from now on. */
+  /** A Secret contains the pending key, so it becomes the current one. */
   | { readonly do: "adopt"; readonly key: CompleteKey }
-  /** The pending key never reached a Secret, so nobody can use it. */
+  /** No Secret contains the pending key, so it is not usable. */
   | { readonly do: "abandon"; readonly pending: KeyRecord }
-  /** Only the Secret's name or data key has changed. */
+  /** Only the name or the data key of the Secret has changed. */
   | { readonly do: "copySecret"; readonly from: SecretKey }
   /** There is no key yet. */
   | { readonly do: "create"; readonly name: string; readonly because: readonly Reason[] }
-  /** Another key beside the old one, which lives on until no pod uses it. */
+  /** Create a second key. The old one remains until no pod uses it. */
   | { readonly do: "rotate"; readonly name: string; readonly because: readonly Reason[] }
-  /** The name is fixed and ours: the old key has to go before the new one can come. */
+  /** The name is fixed and belongs to the old key, which must be deleted first. */
   | { readonly do: "replace"; readonly name: string; readonly because: readonly Reason[] }
-  /** The name is fixed and belongs to a key that we did not make. */
+  /** The name is fixed and belongs to a key that the operator did not create. */
   | { readonly do: "refuse"; readonly name: string };
 
-/** A plan that ends in a new key. */
+/** A plan that creates a key. */
 export type MakePlan = Extract<KeyPlan, { do: "create" | "rotate" | "replace" }>;
 
-/** Decides what to do next about the key. */
+/** Decides the next action for the key. */
 export function planKey(facts: KeyFacts): KeyPlan {
   const { wanted, applied, pending } = facts;
   if (pending) return planPending(pending, facts);
@@ -117,7 +120,10 @@ export function planKey(facts: KeyFacts): KeyPlan {
   return plan.do === "keep" ? planSecret(facts) : plan;
 }
 
-/** Whether another key is asked for. While pods still change to this one that waits, so that keys do not pile up. */
+/**
+ * Whether a rotation was requested. Waits while pods are still changing to the current key, so that keys do
+ * not accumulate.
+ */
 function isAsked(held: HeldKey, { wanted, retired }: KeyFacts): boolean {
   if (wanted.rotation === undefined || wanted.rotation === held.rotation) return false;
   return !retired.some(({ controlPlaneURL }) => isSameService(controlPlaneURL, wanted.controlPlaneURL));
@@ -128,7 +134,7 @@ function askFor(facts: KeyFacts): KeyPlan {
   return facts.isCheckDue ? { do: "ask", needed: false } : { do: "keep" };
 }
 
-/** The key is at coderd as it should be; what the Secret holds may be something else. */
+/** The key in coderd matches; the Secret may contain a different value. */
 function planSecret(facts: KeyFacts): KeyPlan {
   if (facts.secret === "refused") return make(facts, ["secretRefused"]);
   return facts.secret === "unproven" ? { do: "verify" } : { do: "keep" };
@@ -148,16 +154,16 @@ function isSamePlace(left: SecretKey, right: SecretKey): boolean {
   return left.name === right.name && left.key === right.key;
 }
 
-/** In what the key in use differs from the one that is wanted; what status does not say is no difference. */
+/** How the current key differs from the desired one. Missing values in the status do not count. */
 function driftOf({ wanted, applied, coderd }: KeyFacts): Reason[] {
   const drift: Reason[] = [];
   const differs = (recorded: string | undefined, value: string) =>
     recorded !== undefined && recorded !== value;
   if (differs(applied.controlPlaneRefName, wanted.controlPlaneRefName)) drift.push("controlPlane");
-  // The domain of the cluster is not part of it: the operator chose that, by what it knew then.
+  // Ignores the cluster domain, which the operator determined itself.
   if (applied.controlPlaneURL && !isSameService(applied.controlPlaneURL, wanted.controlPlaneURL))
     drift.push("url");
-  // Names are no proof: `default` is an alias, so ids decide as soon as both are known.
+  // Names are not conclusive, because `default` is an alias; if both IDs are known, they are compared.
   const sameOrganization =
     coderd && applied.organizationID !== undefined
       ? applied.organizationID === coderd.organizationID
@@ -168,7 +174,7 @@ function driftOf({ wanted, applied, coderd }: KeyFacts): Reason[] {
   return drift;
 }
 
-/** Compares the key at coderd with the one that is wanted. */
+/** Compares the key in coderd with the desired one. */
 function compare(held: HeldKey, coderd: CoderdKeys, facts: KeyFacts): KeyPlan {
   const { wanted, applied } = facts;
   const name = applied.name ?? held.keyName ?? wanted.name;
@@ -200,7 +206,7 @@ function make(facts: KeyFacts, because: readonly Reason[]): KeyPlan {
   return { do: "replace", name: wanted.name, because };
 }
 
-/** Whether a key at coderd is one that we made and wrote down. */
+/** Whether the operator created and recorded a key. */
 function isOurs(key: ProvisionerKey, coderd: CoderdKeys, { applied, retired }: KeyFacts): boolean {
   const isIt = (recorded: Pick<AppliedKey, "id" | "name" | "organizationID">) =>
     recorded.id

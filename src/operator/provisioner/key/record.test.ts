@@ -16,7 +16,7 @@ test("tags are distinguished where only the border between name and value differ
 });
 
 test("names are sorted by their bytes, as in clusters that have such hashes already", () => {
-  // In UTF-16 the emoji would come first.
+  // In UTF-16 order, the emoji would be first.
   const emojiLast = "\uff21\0fullwidth\0\u{1f600}\0emoji\0";
   expect(tagsHash({ "\u{1f600}": "emoji", "\uff21": "fullwidth" })).toBe(keyChecksum(emojiLast));
 });

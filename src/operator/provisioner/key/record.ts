@@ -8,42 +8,42 @@ import { defined, type SecretKey, secretKey } from "../../normalize.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
 import type { Provisioner } from "../spec.ts";
 
-/** A key at coderd, as the status records it. */
+/** A key in coderd, as recorded in the status. */
 export type KeyRecord = ProvisionerKeyRecord;
 
-/** A key in use of which everything is known, except for its id right after it was made. */
+/** A current key with all properties, except for the ID right after its creation. */
 export type CompleteKey = {
   readonly [Field in keyof Omit<AppliedKey, "id">]-?: NonNullable<AppliedKey[Field]>;
 } & {
   readonly id: string | undefined;
 };
 
-/** The key that the spec, the control plane and the credentials ask for. */
+/** The key that results from the spec, the control plane and the credentials. */
 export interface WantedKey {
   readonly controlPlaneRefName: string;
   readonly controlPlaneURL: string;
   readonly credentialsSecretRef: SecretKey;
   readonly organizationName: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** The name to take if it is free, and the one that the user insists on if it is fixed. */
+  /** The preferred name; required if it is fixed. */
   readonly name: string;
   readonly nameIsFixed: boolean;
-  /** The name to take when the other is not free. */
+  /** The name to use if the preferred one is taken. */
   readonly freshName: string;
-  /** Whether a key may keep the name it has. */
+  /** Whether a key can keep its name. */
   readonly isWantedName: (name: string) => boolean;
   readonly secretRef: SecretKey;
-  /** The request for another key, if there is one. */
+  /** The requested rotation, if any. */
   readonly rotation?: string | undefined;
 }
 
-/** What coderd has in the wanted organization. */
+/** Keys of the desired organization in coderd. */
 export interface CoderdKeys {
   readonly organizationID: string;
   readonly keys: readonly ProvisionerKey[];
 }
 
-/** What status says of the key in use. Any part may be missing: earlier releases recorded less. */
+/** The current key according to the status. Values may be missing, because earlier releases recorded less. */
 export type AppliedKey = Readonly<ReturnType<typeof appliedKey>>;
 
 export function appliedKey(status: Partial<ProvisionerStatus> = {}) {
@@ -60,7 +60,7 @@ export function appliedKey(status: Partial<ProvisionerStatus> = {}) {
   };
 }
 
-/** A pending key as the one in use; `undefined` when the record lacks something that the status needs. */
+/** Converts a pending key to a current one, or `undefined` if the record is incomplete. */
 export function completeKey(
   { name, id, ...record }: KeyRecord,
   secretRef: SecretKey,
@@ -74,7 +74,7 @@ function isComplete(key: AppliedKey): key is CompleteKey {
   return Object.entries(key).every(([field, value]) => field === "id" || value !== undefined);
 }
 
-/** What the status records of a key that is made now, beside its name. */
+/** Properties of a new key to record, except for its name. */
 export function originOf(wanted: WantedKey, { organizationID }: CoderdKeys) {
   const { controlPlaneRefName, controlPlaneURL, credentialsSecretRef, organizationName, tags } = wanted;
   return {
@@ -87,7 +87,7 @@ export function originOf(wanted: WantedKey, { organizationID }: CoderdKeys) {
   };
 }
 
-/** The fields of the status that say which key is in use. */
+/** Status fields of the current key. */
 export function inUse(key: CompleteKey): Changes<ProvisionerStatus> {
   const { name, id, secretRef, credentialsSecretRef, ...same } = key;
   return {
@@ -99,7 +99,7 @@ export function inUse(key: CompleteKey): Changes<ProvisionerStatus> {
   };
 }
 
-/** What it takes to find the key in use again once another has its place in status. */
+/** A record to find the current key after another replaces it in the status. */
 export function recordOf({
   name,
   secretRef: _,
@@ -113,7 +113,7 @@ export function recordOf({
   };
 }
 
-/** Whether two records are of one name at one place: coderd cannot have both at a time. */
+/** Whether two records have the same name and place, where coderd can have only one key. */
 export function isSameKey(left: KeyRecord, right: KeyRecord): boolean {
   return (
     left.name === right.name &&
@@ -122,13 +122,13 @@ export function isSameKey(left: KeyRecord, right: KeyRecord): boolean {
   );
 }
 
-/** The records with one more, which takes the place of an earlier one of the same name. */
+/** Adds a record, replacing an earlier one with the same name. */
 export function withRecord(records: readonly KeyRecord[], added: KeyRecord | undefined): KeyRecord[] {
   if (!added) return [...records];
   return [...records.filter((record) => !isSameKey(record, added)), added];
 }
 
-/** All keys that the status records: in use, replaced, and about to be made. */
+/** All keys in the status: current, retired and pending. */
 export function recordedKeys(status: Partial<ProvisionerStatus> | undefined): KeyRecord[] {
   const known = withRecord(status?.retiredKeys ?? [], recordOf(appliedKey(status)));
   return withRecord(known, status?.pendingKey);
@@ -137,18 +137,18 @@ export function recordedKeys(status: Partial<ProvisionerStatus> | undefined): Ke
 const SUFFIX = /^-[0-9a-f]{8}$/;
 const SUFFIX_LENGTH = 9;
 
-/** What a key's name begins with when the plain one is taken, as it is while a key is rotated. */
+/** Prefix of a key's name if the plain name is taken, as during a rotation. */
 function stem({ identity }: Pick<Provisioner, "identity">): string {
   const longest = shortName(identity.name, { suffix: "-00000000", max: maxKeyNameLength });
   return longest.slice(0, -SUFFIX_LENGTH);
 }
 
-/** A name that no key has had before. */
+/** A name that no key had before. */
 export function freshKeyName(provisioner: Pick<Provisioner, "identity">, random: Random): string {
   return `${stem(provisioner)}-${hex(random)}`;
 }
 
-/** Whether a key of this name is what the spec asks for: the user's own name, or any that we would choose. */
+/** Whether a key has the name in the spec, or one that the operator could choose. */
 export function isWantedName(name: string, provisioner: Pick<Provisioner, "identity" | "key">): boolean {
   if (name === provisioner.key.name) return true;
   if (provisioner.key.nameIsFixed) return false;
@@ -163,7 +163,7 @@ export function hex(random: Random): string {
     .padStart(8, "0");
 }
 
-/** Differs between sets of tags; the order in which they are written does not count. */
+/** Hash of a set of tags, independent of their order. */
 export function tagsHash(tags: Readonly<Record<string, string>>): string {
   const names = Object.keys(tags).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   return fnv1a32(names.map((name) => `${name}\0${tags[name]}\0`).join(""));

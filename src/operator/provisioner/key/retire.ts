@@ -14,14 +14,14 @@ import { appliedKey, isSameKey, type KeyRecord } from "./record.ts";
 import { type KeyRun, type KeyState, type KnownKeys, keyInUse, recordNow, statusOf } from "./state.ts";
 
 /*
- * How keys leave: those that were replaced once nobody needs them (`retireKeys`), and any that status has on record, at
- * whichever coderd has it (`removeKey`).
+ * Deletes keys: replaced keys when they are no longer used (`retireKeys`), and any recorded key in its coderd
+ * (`removeKey`).
  */
 
-/** Where keys that were replaced are on their way out. */
+/** State of the replaced keys. */
 export type Retirement =
   | { readonly kind: "done" }
-  /** Daemons may still need them; `until` says what has to come first, as a clause. */
+  /** Daemons may still use them. `until` is the condition to wait for, as a clause. */
   | { readonly kind: "waiting"; readonly names: readonly string[]; readonly until: string }
   | { readonly kind: "failed"; readonly failure: FailedRemoval; readonly retryInMs: number };
 
@@ -31,9 +31,9 @@ interface Retired {
 }
 
 /**
- * Deletes the keys that were replaced, once the daemons of all pods that run are connected with the key in use, one at
- * least, and neither a pod nor a daemon works without it. It does not wait for pods that can't run: a key may be replaced
- * because it is no longer secret.
+ * Deletes replaced keys after the daemons of all running pods, at least one, are connected with the current
+ * key, and no pod or daemon uses another key. Does not wait for pods that cannot run, because a key may be
+ * replaced after it was exposed.
  */
 export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean): Promise<Retired> {
   const { environment } = run;
@@ -44,7 +44,7 @@ export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean):
   if (until !== undefined && leaving.length === 0) return { state, retirement: waiting(retired, until) };
   const backedOff = environment.memory.retirement.current(attemptOf(run));
   if (backedOff) return { state, retirement: { kind: "failed", ...backedOff } };
-  // The key in use must be on record before its predecessor goes.
+  // The current key must be recorded before its predecessor is deleted.
   const recorded = await recordNow(state, run, () => ({}));
   if (!("next" in recorded)) return { state, retirement: waiting(retired, CODERD_ANSWERS) };
   const deleted = await deleteAll(leaving, recorded.next, run);
@@ -53,12 +53,12 @@ export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean):
   return { ...deleted, retirement: waiting(retiredKeys, until) };
 }
 
-/** More are not kept for pods that are never replaced. */
+/** Limit for pods that are never replaced. */
 const MAX_RETIRED = 5;
 
 /**
- * Of too many keys those that no daemon is connected with: the spec changed again and again before the pods could follow.
- * The first stays in any case, which the old pods have; a container that starts reads the newest.
+ * Excess keys that no daemon uses, after the spec changed repeatedly before the pods could follow. The first
+ * key always remains, because the old pods use it; starting containers use the newest one.
  */
 async function superfluous(
   retired: readonly KeyRecord[],
@@ -81,11 +81,11 @@ async function superfluous(
 const ALL_PODS = "all pods use the new key";
 const CODERD_ANSWERS = "coderd is available again";
 
-/** What has to happen to the pods first, if anything. */
+/** The condition of pods to wait for, if any. */
 function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
   const key = keyInUse(state, snapshot.provisioner);
   if (!key || !isOnlyOneInUse(key, snapshot.deployment)) return ALL_PODS;
-  // A Deployment does not count pods that end, but their daemons need their key until the last build is done.
+  // A Deployment does not count terminating pods, but their daemons need their key until their build ends.
   const draining = snapshot.pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   const [first] = draining;
   if (!first) return undefined;
@@ -93,7 +93,10 @@ function podsLeft(state: KeyState, { snapshot }: KeyRun): string | undefined {
   return `pod "${first.metadata.name}"${others}, which may finish a build, is gone`;
 }
 
-/** What has to happen to the daemons first, if anything. Where the operator may not ask, it takes all the pods. */
+/**
+ * The condition of daemons to wait for, if any. If the operator is not permitted to list daemons, all pods
+ * must be replaced.
+ */
 async function daemonsLeft(
   state: KeyState,
   { snapshot, observeDaemons }: KeyRun,
@@ -111,7 +114,7 @@ async function daemonsLeft(
   return building === undefined ? undefined : `daemon "${building}" has finished its build`;
 }
 
-/** One that can't be deleted, because its coderd is gone for example, keeps none of the others. */
+/** A key that cannot be deleted, for example because its coderd is gone, does not block the others. */
 async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: KeyRun): Promise<Retired> {
   const { own, memory } = run.environment;
   let state = start;
@@ -151,34 +154,34 @@ function attemptOf({ snapshot, wanted }: KeyRun) {
   return { inputs: `${object.metadata.generation} ${wanted.controlPlaneURL}`, now };
 }
 
-/** What removing a key from coderd came to; it is `absent` when it was not there (any more). */
+/** Result of deleting a key from coderd. `absent` if it does not exist. */
 export type Removal =
   | { readonly outcome: "deleted" | "absent" }
   | {
       readonly outcome: "failed";
       readonly failure: CoderFailure;
-      /** Its control plane is gone and no token is left: nothing that the operator could wait for would help. */
+      /** Its control plane is deleted and no token is left, so waiting does not help. */
       readonly isLost?: boolean;
     };
 
 /**
- * All removals of a run, so that the number of keys does not decide how long a worker is held: the run has one deadline,
- * and a coderd that gave no usable answer is not asked again.
+ * Shared by all deletions of a reconcile, to bound its duration regardless of the number of keys: there is
+ * one deadline, and a failing coderd is not asked again.
  */
 export interface RemovalRun {
   readonly snapshot: Snapshot;
   readonly environment: Environment;
-  /** The key in use, which may have the name of one that never came to be. */
+  /** ID of the current key, which may have the same name as a failed one. */
   readonly keepID: string | undefined;
-  /** A key that coderd lists to whoever may read keys; none when it is not known. */
+  /** A key that coderd lists for every user who is permitted to read keys. Undefined if unknown. */
   readonly reference: ReferenceKey | undefined;
-  /** No key is begun later. */
+  /** No deletion starts later. */
   readonly until: number;
-  /** By URL, why a coderd is not asked again. */
+  /** Failures by URL. These coderds are not asked again. */
   readonly unanswered: Map<string, CoderFailure>;
 }
 
-/** With this, and the last calls, a run is over after two minutes. */
+/** Together with the last requests, a reconcile ends after two minutes. */
 const MAX_MS = 100_000;
 
 export function removalRun(
@@ -191,7 +194,7 @@ export function removalRun(
   return { snapshot, environment, keepID, reference, until, unanswered: new Map() };
 }
 
-/** Deletes a key that status has on record, at whichever coderd has it. Nothing else is ever deleted. */
+/** Deletes a recorded key in its coderd. Never deletes any other key. */
 export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Removal> {
   const { snapshot, environment, unanswered } = run;
   if (environment.clock.now() >= run.until) return { outcome: "failed", failure: outOfTime };
@@ -217,10 +220,10 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
   return failure ? { outcome: "failed", failure } : { outcome: "absent" };
 }
 
-/** `elsewhere`: this coderd has no such organization. */
+/** `elsewhere`: this coderd does not have the organization. */
 type RemovalAt = Removal | { readonly outcome: "elsewhere" };
 
-/** Tries one token after the other at one URL. A coderd that does not answer is not asked again. */
+/** Tries all tokens at one URL. A coderd that does not respond is not asked again. */
 async function removeAt(
   clients: readonly CoderClient[],
   record: KeyRecord,
@@ -229,7 +232,7 @@ async function removeAt(
   let last: RemovalAt = { outcome: "elsewhere" };
   for (const client of clients) {
     last = await removeWith(client, record, run);
-    // Who may not see an organization gets the same answer as where there is none.
+    // Users without access to an organization get the same response as for a missing one.
     const isForbidden = last.outcome === "failed" && last.failure.kind === "forbidden";
     if (!isForbidden && last.outcome !== "elsewhere") return last;
   }
@@ -245,7 +248,7 @@ async function removeWith(
     record.organizationID ?? record.organizationName ?? provisionerDefaults.organizationName;
   const listed = await client.provisionerKeys(organization);
   if (!listed.ok) {
-    // Organizations have ids of their own everywhere: this is another coderd, or the organization is gone.
+    // Organization IDs are unique, so this is a different coderd, or the organization was deleted.
     if (listed.failure.kind === "notFound") return { outcome: "elsewhere" };
     return { outcome: "failed", failure: listed.failure };
   }
@@ -270,13 +273,13 @@ function noCredentials({ name, controlPlaneURL }: KeyRecord): CoderFailure {
   return { kind: "forbidden", why: "unauthenticated", message };
 }
 
-/** A key that stays at coderd, and why. */
+/** A key that remains in coderd, and the reason. */
 export interface LeftKey {
   readonly name: string;
   readonly problem: string;
 }
 
-/** One event for all: an object may cause only so many, and each could be the one that is dropped. */
+/** Emits one event for all keys, because events of an object are rate-limited. */
 export function reportLeft(left: readonly LeftKey[], { log, own }: Pick<Environment, "log" | "own">): void {
   for (const { name, problem } of left) log.warn("failed to delete provisioner key", { key: name, problem });
   const names = left.map(({ name }) => `"${name}"`).join(", ");

@@ -4,21 +4,21 @@ import { defined, type SecretKey } from "../../normalize.ts";
 import { readSecretValue, valueSecret } from "../../secret-value.ts";
 import type { Provisioner } from "../spec.ts";
 
-/** Which key a Secret holds, written with its value in one request, so that the two never disagree. */
+/** Describes the key in a Secret. Written together with its value, so that both always match. */
 interface KeyMark {
   readonly keyName?: string | undefined;
-  /** The attempt at making a key, see `pendingKey` in the status. */
+  /** The attempt that created the key; see `pendingKey` in the status. */
   readonly attempt?: string | undefined;
-  /** The request for a rotation that this key answers. */
+  /** The rotation request that created the key. */
   readonly rotation?: string | undefined;
 }
 
-/** A place in a Secret that has a value. */
+/** A key of a Secret that has a value. */
 export interface HeldKey extends KeyMark {
   readonly place: SecretKey;
 }
 
-/** A key and its mark. Without a value the Secret is only a claim to its name. */
+/** A key and its mark. Without a value, the Secret only reserves its name. */
 export interface KeyContent extends KeyMark {
   readonly value: string | undefined;
 }
@@ -27,8 +27,8 @@ const keyNameAnnotation = "coder.com/provisioner-key-name";
 const attemptAnnotation = "coder.com/provisioner-key-attempt";
 
 /**
- * coderd shows a key once; from then on this Secret is the only place that has it. `others` is what else the Secret
- * has, encoded as it is stored.
+ * coderd returns a key only once; afterwards, only this Secret contains it. `others` is the other data of the
+ * Secret, base64-encoded.
  */
 export function keySecret(
   provisioner: Provisioner,
@@ -45,13 +45,13 @@ export function keySecret(
   return { ...secret, data: { ...others, ...(value === undefined ? {} : secret.data) } };
 }
 
-/** What the Secret has beside the value at a place. */
+/** The other data of the Secret. */
 export function otherData(secrets: readonly Secret[], { name, key }: SecretKey): Record<string, string> {
   const { [key]: _, ...others } = secretNamed(secrets, name)?.data ?? {};
   return others;
 }
 
-/** All places in the Secrets that have a value. */
+/** All keys of the Secrets that have a value. */
 export function heldKeys(secrets: readonly Secret[]): HeldKey[] {
   const places = secrets.flatMap(({ metadata, data = {} }) =>
     Object.keys(data).map((key) => ({ name: metadata?.name ?? "", key })),
@@ -62,7 +62,7 @@ export function heldKeys(secrets: readonly Secret[]): HeldKey[] {
   });
 }
 
-/** The key at a place, and its mark; nothing but blanks is no key. */
+/** The key and its mark. A blank value is not a key. */
 export function contentAt(secrets: readonly Secret[], { name, key }: SecretKey): KeyContent {
   const secret = secretNamed(secrets, name);
   const { annotations } = secret?.metadata ?? {};
@@ -78,7 +78,7 @@ function secretNamed(secrets: readonly Secret[], name: string): Secret | undefin
   return secrets.find(({ metadata }) => metadata?.name === name);
 }
 
-/** Changes with the key and reveals nothing of it; pods carry it, so that a new key replaces them. */
+/** Changes with the key without revealing it. Pods carry it, so that a new key replaces them. */
 export function keyChecksum(key: string): string {
   return fnv1a32(key);
 }

@@ -12,23 +12,23 @@ import type { Provisioner } from "../spec.ts";
 import { appliedKey, type CoderdKeys, freshKeyName, isWantedName, type WantedKey } from "./record.ts";
 import { contentAt, type KeyContent, keyChecksum, keySecret, otherData } from "./secret.ts";
 
-/** Where keys are on record, and the Secrets that may hold them. */
+/** Records of keys, and the Secrets that may contain them. */
 export interface KnownKeys {
-  /** With the status as last written. */
+  /** With the last written status. */
   readonly object: Stored<CoderProvisioner>;
-  /** What the status does not have yet. A run that dies with it loses nothing: the next finds it out again. */
+  /** Changes that are not in the status yet. They can be determined again if the reconcile stops. */
   readonly unwritten: Changes<ProvisionerStatus>;
   readonly secrets: readonly Stored<Secret>[];
 }
 
-/** All that a run knows of the key; every act gives back the next state. */
+/** State of the key in a reconcile. Every action returns the next state. */
 export interface KeyState extends KnownKeys {
   readonly coderd: CoderdKeys | undefined;
-  /** Whether object and secrets are what the API server says, not the caches. */
+  /** Whether object and Secrets were read from the API server and not from the caches. */
   readonly isFresh: boolean;
-  /** A key was made in this run. One is enough: what coderd says against it is for a person to read. */
+  /** A key was created in this reconcile. A second one would not help if coderd rejects it. */
   readonly hasMade: boolean;
-  /** coderd was asked in this run about a key that it does not list, and does not vouch for it. */
+  /** coderd was asked in this reconcile about a key that it does not list, and did not confirm it. */
   readonly isDisowned: boolean;
 }
 
@@ -37,15 +37,15 @@ export interface KeyRun {
   readonly environment: Environment;
   readonly wanted: WantedKey;
   readonly client: CoderClient;
-  /** Which daemons the organization of the key has. */
+  /** Lists the daemons of the key's organization. */
   readonly observeDaemons: (organizationId: string) => Promise<DaemonSight>;
-  /** Whether it is time to compare with coderd, even if nothing has changed here. */
+  /** Whether the periodic comparison with coderd is due. */
   readonly isCheckDue: boolean;
 }
 
 export type KeyProgress = Progress<KeyState, CoderFailure>;
 
-/** What the spec, the control plane and the credentials ask for. */
+/** The key that results from the spec, the control plane and the credentials. */
 export function wantedKey(
   { controlPlane, credentialsSecretRef }: ProvisionerSession,
   { provisioner, object }: Snapshot,
@@ -66,12 +66,12 @@ export function wantedKey(
   };
 }
 
-/** The status as it will be when all is written. */
+/** The status including changes that are not written yet. */
 export function statusOf({ object, unwritten }: KnownKeys): Partial<ProvisionerStatus> {
   return { ...object.status, ...unwritten } as Partial<ProvisionerStatus>;
 }
 
-/** Records changes of the status now, with all that was left for later. */
+/** Writes changes of the status immediately, including pending ones. */
 export async function recordNow(
   state: KeyState,
   { environment }: Pick<KeyRun, "environment">,
@@ -86,12 +86,12 @@ export async function recordNow(
   return object ? { next: { ...state, object, unwritten: {} } } : { overtaken: true };
 }
 
-/** Leaves it to the end of the run to write a status that is found out again should the run not get there. */
+/** Defers a status change that can be determined again to the end of the reconcile. */
 export function recordLater(state: KeyState, changes: Changes<ProvisionerStatus>): KeyProgress {
   return { next: { ...state, unwritten: { ...state.unwritten, ...changes } } };
 }
 
-/** The state as the API server has it. */
+/** The state according to the API server. */
 export async function refresh(
   state: KeyState,
   { snapshot, environment, wanted }: KeyRun,
@@ -105,21 +105,22 @@ export async function refresh(
   return { next: { ...state, object: fresh.object, unwritten: {}, secrets, isFresh: true } };
 }
 
-/** The key that status records and a Secret holds: what pods run with, even when another is about to replace it. */
+/** The key in the status and in a Secret. Pods use it, even if another is about to replace it. */
 export function keyInUse(known: KnownKeys, { key }: Provisioner): Omit<KeyInUse, "mayRollOut"> | undefined {
   const { secretRef: place = key.secret, controlPlaneURL: coderURL } = appliedKey(statusOf(known));
   const { value } = contentAt(known.secrets, place);
   return value === undefined ? undefined : { place, value, checksum: keyChecksum(value), coderURL };
 }
 
-/** The Secret could not be written. It has a condition of its own, so it is reported there. */
+/** The Secret could not be written. Reported in the condition of the Secret. */
 export class KeyStoreError extends Error {
   override readonly name = "KeyStoreError";
 }
 
 /**
- * Writes the Secret that the spec names. What else it has stays: pods that have not been replaced yet may read the key
- * under another name. A run that has only seen caches creates it, on the condition that it does not exist.
+ * Writes the Secret in the spec. Keeps its other data, because pods that are not replaced yet may read the
+ * key under another name. If only the caches were read, the Secret is created with the precondition that it
+ * does not exist.
  */
 export async function storeKey(
   content: KeyContent,

@@ -29,32 +29,32 @@ import {
   wantedKey,
 } from "./state.ts";
 
-/** How soon a key is deleted that could not be stored. */
+/** Delay before a key that could not be stored is deleted. */
 const ABANDON_MS = 1_000;
 
-/** Somebody may have asked for another key meanwhile, which waits until those before are gone. */
+/** Another rotation may have been requested, which waits until earlier keys are deleted. */
 const NEXT_ROTATION_MS = 1_000;
 
-/** How often the key at coderd is compared with the one that it should be. */
+/** Interval to compare the key with coderd. */
 const CHECK_EVERY_MS = 2 * 60_000;
 
 export interface KeyOutcome {
   readonly state: KnownKeys;
-  /** Whether the key is as it should be, so that its Secret may be tidied up. */
+  /** Whether the key matches, so that its Secret can be cleaned up. */
   readonly isSettled: boolean;
-  /** Whether pods may be replaced to run with what the Secret holds: not with what may be no key. */
+  /** Whether pods may be replaced to use the content of the Secret, which must be a valid key. */
   readonly mayRollOut: boolean;
-  /** Why the Secret could not be written: for the step that has the Secret's condition. */
+  /** Why the Secret could not be written, for the step that owns its condition. */
   readonly storeError?: unknown;
 }
 
 export interface KeyAccess {
   readonly session: ProvisionerSession;
-  /** Without a license coderd is not asked; what needs no coderd is done all the same. */
+  /** Without a license, coderd is not asked, but everything else is done. */
   readonly entitled: boolean;
 }
 
-/** Keeps a key at coderd that is as the spec says, and the Secret that holds it. */
+/** Ensures that coderd has a key that matches the spec, and that the Secret contains it. */
 export async function ensureKey(
   snapshot: Snapshot,
   environment: Environment,
@@ -87,13 +87,14 @@ export async function ensureKey(
   const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
   try {
     const result = await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
-    // The status of an object that starts is not written after every run, and what it lacks would be asked for again.
+    // The status of a starting object is not written after every reconcile, and missing values would be
+    // queried again.
     const { object: written, unwritten: changes } = result.value?.state ?? start;
     memory.foundKey = { version: written.metadata.resourceVersion, changes };
     return result;
   } catch (error) {
     if (!(error instanceof KeyStoreError)) throw error;
-    // The key that was made in vain, if any, is deleted by the next run, which must not wait for the Secret.
+    // The next reconcile deletes a key that could not be stored. It must not wait for the Secret.
     const soon = memory.keyStoreFailed ? {} : { requeueAfterMs: ABANDON_MS };
     memory.keyStoreFailed = true;
     const value = { state: start, isSettled: false, mayRollOut: false, storeError: error.cause };
@@ -115,7 +116,7 @@ async function report(
       return unsettled(state, run, waits(run.snapshot));
     case "failed": {
       const { failure, retryInMs: requeueAfterMs } = settled;
-      // A key that was right a moment ago does not turn wrong because coderd cannot be asked.
+      // A valid key does not become invalid because coderd is unavailable.
       const isNeeded = plan.do !== "verify" && (plan.do !== "ask" || plan.needed);
       if (!isNeeded && (failure.kind === "transient" || plan.do === "verify"))
         return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
@@ -160,7 +161,7 @@ function waits(snapshot: Snapshot): StepResult<object, never> {
   );
 }
 
-/** The key is as it should be; those that it replaced may go. */
+/** The key matches; replaced keys can be deleted. */
 async function inPlace(
   settledState: KeyState,
   run: KeyRun,
@@ -183,7 +184,7 @@ async function inPlace(
 
 const UNVERIFIABLE = " This version of coderd cannot confirm that the Secret contains it.";
 
-/** What waits for pods is continued when they change; what waits for daemons is asked for. */
+/** Changes of pods trigger a reconcile; changes of daemons require polling. */
 function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
   if (retirement.kind === "failed") return retirement.retryInMs;
   return retirement.kind === "waiting" ? paceOf(environment.memory, snapshot.now) : CHECK_EVERY_MS;
@@ -205,8 +206,8 @@ function describe(retirement: Retirement): { readonly reason: string; readonly m
 }
 
 /**
- * Keeps the Secret that holds the key, and removes what held it before as soon as no pod reads that any more.
- * The value is the key that pods are to run with.
+ * Maintains the Secret with the key, and deletes earlier Secrets when no pod uses them anymore. The value is
+ * the key for pods.
  */
 export async function ensureKeySecret(
   snapshot: Snapshot,
@@ -229,8 +230,8 @@ function unverified({ place }: KeyInUse): ConditionState {
 }
 
 /**
- * Writes the Secret with the value that it has. Only for a key that is settled: while one is being made, what is
- * known of the Secret may be the past, and writing that would bring it back.
+ * Rewrites the Secret with its value. Only for a settled key: during a rotation, the known value may be
+ * outdated and must not be restored.
  */
 async function tidyUp(
   { provisioner, owner, deployment }: Snapshot,

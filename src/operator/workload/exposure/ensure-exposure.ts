@@ -13,19 +13,19 @@ import { type Exposed, httpRoutes, ingress, listenerSet } from "./expose.ts";
 import { HTTPRoute, ListenerSet } from "./gateway.ts";
 import { missingIngressClass } from "./ingress-class.ts";
 
-/** How soon an object asks again for the Gateway API that it needs; while the API is missing that costs no request. */
+/** Polling interval for missing Gateway API kinds. It causes no requests while they are missing. */
 const GATEWAY_RETRY_MS = 2_000;
 
 interface Surroundings {
   readonly owner: Owner;
   readonly missingGatewayKind: Kind | undefined;
-  /** Absent where the operator may not read them. */
+  /** Absent if the operator is not permitted to read them. */
   readonly ingressClasses: readonly string[] | undefined;
 }
 
 /**
- * Keeps the Ingress or the objects of the Gateway API that the spec asks for, and removes those that it does not. Who changes
- * from one to the other has the new way in before the old one is taken away.
+ * Applies the Ingress or the Gateway API objects in the spec, and deletes the others. When the spec changes
+ * between both, the new ones are created before the old ones are deleted.
  */
 export async function ensureExposure(
   { owner, missingGatewayKind, ingressClasses }: Surroundings,

@@ -10,15 +10,15 @@ import {
 } from "kube-controller-runtime";
 import { clusterIPOf, leadsToOurPods, type Served, service } from "./service.ts";
 
-/** The Service as it is. */
+/** State of the Service. */
 export interface ServedBy {
   readonly leadsToOurPods: boolean;
   readonly clusterIP: string | undefined;
 }
 
 /**
- * Keeps the Service in front of the pods. One that somebody hands over sends people to other pods, so it is
- * taken only when as many of ours are ready as the spec wants: at no moment it is without a ready one.
+ * Applies the Service of the pods. A Service that is handed over selects other pods, so it is taken over only
+ * when all desired pods are ready. It always selects ready pods.
  */
 export async function ensureService(
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },

@@ -6,18 +6,18 @@ import { defined, trimmed, unlessEmpty } from "../../normalize.ts";
 import type { HTTPRoute, ListenerSet, ParentReference } from "./gateway.ts";
 import { plainHttpPort, type Served } from "./service.ts";
 
-/** The host names under which users come in; the wildcard host is for workspace applications. */
+/** Host names for users. The wildcard host is for workspace applications. */
 interface Hosts {
   readonly host: string;
   readonly wildcardHost: string | undefined;
 }
 
-/** One way out of the cluster, or none. */
+/** How the workload is exposed, if at all. */
 export type Exposure = Readonly<
   ReturnType<typeof ingressSettings> | ReturnType<typeof gatewaySettings> | { kind: "none" }
 >;
 
-/** Admission lets nobody ask for both ways; an object that was stored with both gets the Ingress. */
+/** Admission rejects both at the same time. For stored objects with both, the Ingress applies. */
 export function exposureOf(spec: ExposeSpec | undefined): Exposure {
   if (spec?.ingress) return ingressSettings(spec.ingress);
   if (spec?.gateway) return gatewaySettings(spec.gateway);
@@ -59,8 +59,8 @@ function hostsIn({ host, wildcardHost }: IngressExposure | GatewayExposure): Hos
 }
 
 /**
- * URL under which users come in. TLS at a Gateway is configured at the listener, which a route does not show; it is
- * taken for granted.
+ * URL for users. TLS of a Gateway is configured at the listener, which a route does not show, so it is
+ * assumed.
  */
 export function exposedURL(exposure: Exposure): string | undefined {
   switch (exposure.kind) {
@@ -74,14 +74,14 @@ export function exposedURL(exposure: Exposure): string | undefined {
 }
 
 /**
- * An object of ours that may be reached from outside the cluster. Requests come in by the plain HTTP port of
- * its Service: ingress controllers and Gateways speak that to a backend by default.
+ * An object that can be exposed. Traffic uses the HTTP port of its Service, which ingress controllers and
+ * Gateways use by default.
  */
 export interface Exposed extends Served {
   readonly exposure: Exposure;
 }
 
-/** Absent: there must be no Ingress. */
+/** Undefined if no Ingress must exist. */
 export function ingress(exposed: Exposed): Ingress | undefined {
   const { childName, exposure } = exposed;
   if (exposure.kind !== "ingress") return undefined;
@@ -108,7 +108,7 @@ function ingressTls(host: string | undefined, secretName: string | undefined): W
   return host && secretName ? [{ hosts: [host], secretName }] : [];
 }
 
-/** The route to the Service, and the one that sends plain HTTP on to HTTPS. */
+/** The route to the Service, and the one that redirects HTTP to HTTPS. */
 export function httpRoutes(exposed: Exposed): HTTPRoute[] {
   const { childName, exposure, service } = exposed;
   if (exposure.kind !== "gateway") return [];
@@ -134,7 +134,7 @@ export function httpRoutes(exposed: Exposed): HTTPRoute[] {
   return [main, route(`${childName}-https-redirect`, httpsRedirect.annotations, spec)];
 }
 
-/** Absent: there must be no ListenerSet. */
+/** Undefined if no ListenerSet must exist. */
 export function listenerSet(exposed: Exposed): ListenerSet | undefined {
   const { childName, exposure } = exposed;
   if (exposure.kind !== "gateway" || !exposure.listenerSet) return undefined;

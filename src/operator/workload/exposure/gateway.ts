@@ -1,8 +1,8 @@
 import { type Caches, type Kind, type KubeObject, kind } from "kube-controller-runtime";
 
 /*
- * What we write of the Gateway API. Its types come with no package that we have, and the rest of them, defaults
- * included, is for the API server to fill in.
+ * The fields of the Gateway API that the operator sets. No dependency contains its types, and the API server
+ * applies the defaults of other fields.
  */
 
 export interface ParentReference {
@@ -50,7 +50,7 @@ interface Asked {
   readonly listenerSet?: object | undefined;
 }
 
-/** A kind that an exposure needs and the cluster lacks; the operator looks for it again soon. */
+/** A kind that the exposure needs and the cluster lacks. It is checked again soon. */
 export function missingGatewayKind(asked: Asked, caches: Caches): Kind | undefined {
   if (asked.kind !== "gateway") return undefined;
   const needed: readonly Kind[] = asked.listenerSet ? [HTTPRoute, ListenerSet] : [HTTPRoute];

@@ -16,28 +16,30 @@ const NAMED = "named";
 
 type Exposing = KubeObject & { readonly spec?: { readonly expose?: ExposeSpec } };
 
-/** For the index: whether an object names the class of its Ingress. */
+/** For the index: whether the Ingress of an object has a class. */
 export function namesIngressClass({ spec }: Stored<Exposing>): string[] {
   const exposure = exposureOf(spec?.expose);
   return exposure.kind === "ingress" && exposure.className ? [NAMED] : [];
 }
 
-/** For `watches`: the objects that name a class. All of them, since a message lists the classes that exist. */
+/** For `watches`: all objects with an ingress class, because the message lists the existing classes. */
 export function thoseNamingIngressClasses<T extends KubeObject>(kind: Kind<T>) {
   return (_: Stored<IngressClass>, caches: Caches): ObjectKey[] =>
     caches.of(kind).byIndex(INGRESS_CLASS_INDEX, NAMED).map(keyOfObject);
 }
 
-/** Classes belong to the cluster, so an operator that is kept to some namespaces may not read them. */
+/**
+ * Ingress classes are cluster-scoped, so an operator with `--namespaces` may not be permitted to read them.
+ */
 export const ingressClassWatch = { when: anyChange, metadataOnly: true, mayBeForbidden: true } as const;
 
-/** The names of the cluster's ingress classes in alphabetical order; `undefined` where the operator may not read them. */
+/** Sorted names of the ingress classes, or `undefined` if the operator is not permitted to read them. */
 export function ingressClasses(caches: Caches): readonly string[] | undefined {
   const classes = caches.of(IngressClass);
   return classes.served ? [...classes.all()].map(({ metadata }) => metadata.name).sort() : undefined;
 }
 
-/** What is wrong with the class that a spec names; absent when it exists or nobody can tell. */
+/** Message for a missing ingress class, or undefined if it exists or if this is unknown. */
 export function missingIngressClass(
   className: string | undefined,
   existing: readonly string[] | undefined,

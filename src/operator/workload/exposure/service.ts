@@ -10,21 +10,21 @@ import { type ContainerPort, tlsPort } from "../certificates.ts";
 
 type ServicePort = Wire<V1ServicePort>;
 
-/** The Service in front of a program that serves HTTP and, if asked to, TLS beside it. */
+/** The Service of a program that serves HTTP and, optionally, TLS. */
 export interface ServiceSettings {
   readonly type: string;
   readonly port: number;
   readonly annotations: Labels;
-  /** Ports of nodes that the user chose. */
+  /** Node ports in the spec. */
   readonly nodePorts: { readonly http?: number; readonly https?: number };
-  /** What goes into the Service as it is. */
+  /** Fields that are copied to the Service. */
   readonly verbatim: Partial<Wire<V1ServiceSpec>>;
   readonly tls: boolean;
-  /** Where the pods serve HTTP. */
+  /** HTTP port of the pods. */
   readonly target: ContainerPort;
 }
 
-/** An object of ours with a Service: coderd or a workspace proxy. */
+/** An object with a Service: a control plane or a workspace proxy. */
 export interface Served extends Parent {
   readonly childName: string;
   readonly service: ServiceSettings;
@@ -70,9 +70,9 @@ export function service(served: Served): Service {
   };
 }
 
-/** The port that the user chose comes first: load balancers take that one for the main port. */
+/** The port in the spec comes first, because load balancers treat the first port as the main one. */
 function servicePorts(settings: ServiceSettings): ServicePort[] {
-  // A port of nodes that is not given is Kubernetes' to choose, and nobody's to change.
+  // Kubernetes allocates missing node ports, and the operator must not change them.
   const servicePort = (name: "http" | "https", port: number, { containerPort }: ContainerPort): ServicePort =>
     defined({ name, port, protocol: "TCP", targetPort: containerPort, nodePort: settings.nodePorts[name] });
   const http = servicePort("http", plainHttpPort(settings), settings.target);
@@ -81,18 +81,18 @@ function servicePorts(settings: ServiceSettings): ServicePort[] {
   return settings.port === defaultHttpsPort ? [https, http] : [http, https];
 }
 
-/** The port that speaks plain HTTP. TLS has 443 to itself, also when the user chose it: HTTP then moves to 80. */
+/** The HTTP port. TLS always has port 443; if the spec sets 443, HTTP uses port 80. */
 export function plainHttpPort({ port, tls }: ServiceSettings): number {
   return tls && port === defaultHttpsPort ? defaultHttpPort : port;
 }
 
-/** URL of the Service inside the cluster, always with its port: what status shows and the operator calls. */
+/** In-cluster URL of the Service, always with a port, for the status and for requests of the operator. */
 export function clusterURL(served: Served, clusterDomain: string): string {
   const { scheme, port } = endpoint(served.service);
   return `${scheme}://${serviceHost(served, clusterDomain)}:${port}`;
 }
 
-/** The same for people and cookies: without a port that the scheme implies. */
+/** In-cluster URL without the default port of the scheme, for users and cookies. */
 export function clusterAccessURL(served: Served, clusterDomain: string): string {
   const { scheme, port, impliedPort } = endpoint(served.service);
   const origin = `${scheme}://${serviceHost(served, clusterDomain)}`;
@@ -103,17 +103,14 @@ export function serviceHost({ childName, identity }: Served, clusterDomain: stri
   return `${childName}.${identity.namespace}.svc.${clusterDomain}`;
 }
 
-/** What the Service answers to first: TLS where there is any. */
+/** The main port of the Service: TLS if enabled. */
 export function endpoint({ port, tls }: ServiceSettings) {
   return tls
     ? { scheme: "https", port: defaultHttpsPort, impliedPort: defaultHttpsPort }
     : { scheme: "http", port, impliedPort: defaultHttpPort };
 }
 
-/**
- * Whether two URLs lead to the same Service and port, under whichever domain the operator knew the cluster when it
- * wrote them down.
- */
+/** Whether two URLs refer to the same Service and port, ignoring the cluster domain at the time. */
 export function isSameService(left: string | undefined, right: string | undefined): boolean {
   return left === right || (left !== undefined && right !== undefined && plain(left) === plain(right));
 }
@@ -123,8 +120,8 @@ function plain(url: string): string {
 }
 
 /**
- * Whether the Service that the operator sends tokens to leads to our own pods. Whoever may write Services, but not
- * read Secrets, could otherwise have the tokens sent to a Service of theirs.
+ * Whether the Service to which the operator sends tokens selects its own pods. Otherwise, users who can write
+ * Services but not read Secrets could redirect tokens to themselves.
  */
 export function leadsToOurPods(served: Served, present: Service | undefined): boolean {
   if (!present || controllerOf(present)?.uid !== served.identity.uid) return false;
@@ -132,7 +129,7 @@ export function leadsToOurPods(served: Served, present: Service | undefined): bo
   return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));
 }
 
-/** The address of a Service, which it keeps as long as it lives; a headless one has none. */
+/** IP address of a Service, which never changes. Undefined for a headless Service. */
 export function clusterIPOf(present: Service | undefined): string | undefined {
   const { clusterIP } = present?.spec ?? {};
   return isIP(clusterIP ?? "") ? clusterIP : undefined;

@@ -4,40 +4,43 @@ import { maskCoderSecrets } from "../../../coder/redact.ts";
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
 
-/** A container that is restarted more often within the window is crash-looping. */
+/** A container with more restarts within the window is crash-looping. */
 const MAX_RESTARTS = 2;
 
-/** A kubelet forgets its back-off after the same time without an end. */
+/** A kubelet resets its back-off after the same time without a restart. */
 const LOOP_WINDOW_MS = 10 * 60_000;
 
-/** A kubelet waits this long, in whole seconds, from the third restart on; less before the first two. */
+/** Minimum back-off of a kubelet, in whole seconds, from the third restart on. */
 const MIN_LOOP_PAUSE_MS = 19_000;
 
 /** Minimum time that a restarted container runs before its end no longer counts. */
 const SETTLE_MS = 60_000;
 
-/** As much of a termination message as is searched; kubelets keep 4 KiB. */
+/** Maximum length of a termination message to search; kubelets keep 4 KiB. */
 const MAX_SEARCHED = 8 * 1024;
 
 /**
- * What the last end of a container means for its pod:
+ * States of a container after it ended:
  *
- *     ended ──▶ down ──it runs again──▶ settling ──a minute without an end──▶ over
- *                 ▲                        │
- *                 └──────it ends again─────┘ more than twice in ten minutes ──▶ looping ──ten minutes without an end──▶ over
+ *     ended ──▶ down ──restarted──▶ settling ──1 minute running──▶ over
+ *                 ▲                    │
+ *                 └────ended again─────┘ more than twice in 10 minutes ──▶ looping ──10 minutes running──▶ over
  *
- * Settling and looping last while the container runs, so that a report does not change with every restart.
+ * Settling and looping include times in which the container runs, so that the report does not change with every restart.
  */
 export interface ContainerEnd {
-  /** Why and how often, without the name of the container: the same until it ends again. */
+  /** Why it ended and how often it restarted, without the container name. Changes only when it ends again. */
   readonly how: string;
-  /** The last line that it wrote; empty when that is not known. */
+  /** The last log line. Empty if unknown. */
   readonly lastLine: string;
-  /** Of a container that runs again: when its end no longer matters, unless it ends again. */
+  /** For a running container: when its end no longer matters, unless it ends again. */
   readonly settling?: { readonly leftMs: number; readonly isLooping: boolean };
 }
 
-/** The last end of a container that should run on, exit code 0 too; undefined once it no longer matters. */
+/**
+ * The last end of a container that should keep running, including exit code 0. Undefined if it no longer
+ * matters.
+ */
 export function endOf(container: ContainerStatus, pod: Stored<Pod>, now: number): ContainerEnd | undefined {
   const { state, lastState, ready } = container;
   const last = state?.terminated ?? lastState?.terminated;
@@ -49,7 +52,7 @@ export function endOf(container: ContainerStatus, pod: Stored<Pod>, now: number)
   const startedAt = timeOf(state.running.startedAt);
   if (isLoop(last, { container, pod, startedAt }) && sinceMs < LOOP_WINDOW_MS)
     return { ...end, settling: { leftMs: left(LOOP_WINDOW_MS, sinceMs), isLooping: true } };
-  // A program that still does not answer long after its last end has another problem.
+  // A program that is not ready long after its last end has a different problem.
   if (!ready) return finishedAt !== undefined && sinceMs >= LOOP_WINDOW_MS ? undefined : end;
   const runsMs = now - (startedAt ?? Number.NEGATIVE_INFINITY);
   return runsMs < SETTLE_MS
@@ -60,13 +63,14 @@ export function endOf(container: ContainerStatus, pod: Stored<Pod>, now: number)
 interface Restarted {
   readonly container: ContainerStatus;
   readonly pod: Stored<Pod>;
-  /** Since when it runs again. */
+  /** Since when it has been running again. */
   readonly startedAt: number | undefined;
 }
 
 /**
- * Whether it was restarted more than twice in ten minutes. The status counts restarts of the whole life of a pod, so the
- * kubelet's back-off says how many came soon after each other; the run before the last is taken to have lasted as long.
+ * Whether it restarted more than twice in ten minutes. The status counts restarts over the whole lifetime of
+ * a pod, so the kubelet's back-off indicates how many were recent; the run before the last is assumed to have
+ * had the same duration.
  */
 function isLoop(last: Terminated, { container, pod, startedAt }: Restarted): boolean {
   const [began, finished] = [timeOf(last.startedAt), timeOf(last.finishedAt)];
@@ -77,7 +81,7 @@ function isLoop(last: Terminated, { container, pod, startedAt }: Restarted): boo
   return pauseMs >= MIN_LOOP_PAUSE_MS && 2 * (finished - began) + pauseMs < LOOP_WINDOW_MS;
 }
 
-/** The clock of the node may be ahead. */
+/** Bounded, because the clock of the node may be ahead. */
 function left(windowMs: number, passedMs: number): number {
   return Math.min(Math.max(windowMs - passedMs, 0), windowMs);
 }
@@ -95,7 +99,7 @@ function ending({ exitCode, reason }: Terminated): string {
     : `crashes with exit code ${exitCode}`;
 }
 
-/** Of the whole life of the pod, since its status has nothing else. */
+/** Over the whole lifetime of the pod, because its status contains nothing else. */
 function restartsSince(
   { creationTimestamp }: Stored<Pod>["metadata"],
   restartCount: number,
@@ -113,20 +117,20 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** In the largest unit that fits at least twice. */
+/** In the largest unit of which there are at least two. */
 function durationText(ms: number): string {
   const [unit, unitMs] = UNITS.find(([, each]) => ms >= 2 * each) ?? ["second", 1_000];
   const count = Math.max(Math.round(ms / unitMs), 1);
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** Not `error=`, a field of a line that may warn of something else. */
+/** Excludes `error=`, a field of log lines that may be unrelated. */
 const NAMES_ERROR = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
 
-/** Coder counts several errors in one line and lists them below, the cause last. */
+/** Coder counts several errors in one line and lists them below, with the cause last. */
 const LISTED_ERROR = /^\d+\.\s+/;
 
-/** Of what a container wrote last: the last line that names an error, else the last one. */
+/** The last line with an error, otherwise the last line. */
 function lastLine(message: string): string {
   const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
   const lines = text.split("\n").filter((line) => line.trim() !== "");
@@ -136,7 +140,7 @@ function lastLine(message: string): string {
   return continued(lines, index).replace(LISTED_ERROR, "");
 }
 
-/** A line that begins with a space continues the one before it. */
+/** A line that starts with a space continues the previous one. */
 function continued(lines: readonly string[], index: number): string {
   let first = index;
   while (first > 0 && /^\s/.test(lines[first] ?? "")) first--;
@@ -148,7 +152,7 @@ interface KnownEnd {
   readonly advice: (...found: readonly string[]) => string;
 }
 
-/** What coderd writes last before it ends, where that alone does not tell a person what to change. */
+/** Final log lines of coderd that do not explain what to change. */
 const KNOWN_ENDS: readonly KnownEnd[] = [
   {
     says: /AI provider "([^"]{1,128})" already exists in the database and differs/,
@@ -161,7 +165,7 @@ const KNOWN_ENDS: readonly KnownEnd[] = [
   },
 ];
 
-/** What to do about the end of a container that wrote this last. */
+/** Advice for a container that ended with this log line. */
 export function adviceOn(lastLine: string): string | undefined {
   for (const { says, advice } of KNOWN_ENDS) {
     const [found, ...groups] = says.exec(lastLine) ?? [];
@@ -170,7 +174,7 @@ export function adviceOn(lastLine: string): string | undefined {
   return undefined;
 }
 
-/** The API server writes null for a time that is not set. */
+/** The API server returns null for a time that is not set. */
 export function timeOf(time: string | null | undefined): number | undefined {
   const ms = Date.parse(String(time));
   return Number.isFinite(ms) ? ms : undefined;

@@ -7,14 +7,14 @@ import {
 } from "kube-controller-runtime";
 import { UNPINNED, workloadConditions } from "../../conditions.ts";
 
-/** Whether a registry may give out another image under the same name by custom: no tag and `latest`, without a digest. */
+/** Whether the tag can change in the registry by convention: no tag or `latest`, without a digest. */
 export function isMovingTag(image: string): boolean {
   if (image.includes("@")) return false;
   const [, tag = "latest"] = /:([^/:]+)$/.exec(image) ?? [];
   return tag === "latest";
 }
 
-/** Warns of an image that a drained node, or a new one, may pull in another version; otherwise there is no condition. */
+/** Warns of an image for which new pods may pull a different version. Otherwise, the condition is absent. */
 export function reportImage(
   image: string | undefined,
   object: WithStatus<{ conditions?: Condition[] }>,
@@ -27,7 +27,7 @@ export function reportImage(
   return { condition: { status: "False", reason: UNPINNED, message } };
 }
 
-/** The images that run, each once, as the nodes name them: with the digest that was pulled. */
+/** The distinct running images with the digests that the nodes report. */
 export function runningImages(pods: readonly Pod[], container: string): string[] | undefined {
   const images = pods
     .flatMap(({ status }) => status?.containerStatuses ?? [])

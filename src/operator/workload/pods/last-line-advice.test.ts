@@ -3,7 +3,7 @@ import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import { podTrouble } from "./pod-trouble.ts";
 
-/** As Coder 2.36.1 writes it: coderd/ai_providers_migrate.go, behind what each caller adds. */
+/** Output of Coder 2.36.1: coderd/ai_providers_migrate.go, with the prefixes of its callers. */
 const SEED = "error: create coder API: seed ai providers from env: ";
 const DIFFERS =
   'AI provider "anthropic" already exists in the database and differs from the current environment configuration; update the provider through the API or remove the CODER_AIBRIDGE_* (legacy) / CODER_AI_GATEWAY_* env vars to stop seeding it';

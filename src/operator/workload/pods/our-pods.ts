@@ -15,40 +15,43 @@ import { defined } from "../../normalize.ts";
 import type { ContainerStatus } from "./container-end.ts";
 import { podTrouble } from "./pod-trouble.ts";
 
-/** The index of pods, and of the objects that run them, by the labels that tie the ones to the others. */
+/** Index of pods and of the objects that run them, by the labels that connect them. */
 export const POD_OWNER_INDEX = "podOwner";
 
-/** A long name is shortened in the label, so the tie is looked up and never read as a name. */
+/** Labels contain shortened names, so the value is only looked up and never parsed. */
 export function podOwner(parent: Parent): string {
   return podOwnerByLabels(parent.identity.namespace, commonLabels(parent));
 }
 
-/** The same tie, as a pod has it. */
+/** The same value for a pod. */
 export function podOwnerOfLabels({ metadata }: Stored<Pod>): string {
   return podOwnerByLabels(metadata.namespace, metadata.labels);
 }
 
-/** The tie by labels, in a namespace. */
+/** The value for labels in a namespace. */
 export function podOwnerByLabels(namespace: string | undefined, labels: Labels = {}): string {
   return [namespace, ...commonLabelNames.map((name) => labels[name])].join("/");
 }
 
-/** The tie under which an object's pods are found, for the index of its kind. */
+/** Returns the value for an object, for the index of its kind. */
 export function podOwnerOf(app: Parent["app"]): (object: Stored<KubeObject>) => string[] {
   return (object) => [podOwner({ app, identity: identityOf(object) })];
 }
 
-/** One function for the controllers of provisioners and of queues, which share a cache. */
+/** Shared by the controllers of provisioners and of queues, which use the same cache. */
 export const podOwnerOfProvisioner = podOwnerOf("coder-provisioner");
 
-/** What the pod of a busy daemon is marked with: the last to be removed, and none for a node autoscaler to take. */
+/** Annotations of pods with busy daemons: they are deleted last, and node autoscalers do not evict them. */
 export const BUSY_MARKS: Readonly<Record<string, string>> = {
   "controller.kubernetes.io/pod-deletion-cost": "1000",
   "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
   "karpenter.sh/do-not-disrupt": "true",
 };
 
-/** How pods are watched: ours only, and of them only what says why one does not become ready, and our marks. */
+/**
+ * Watches only pods of the operator, and caches only the parts that explain why a pod is not ready, and the
+ * marks.
+ */
 export const podWatch = {
   ...managedByUs,
   indexes: { [POD_OWNER_INDEX]: (pod: Stored<Pod>) => [podOwnerOfLabels(pod)] },
@@ -56,31 +59,31 @@ export const podWatch = {
   when: troubleChanged,
 };
 
-/** The objects of a kind to run when a pod of theirs changes. */
+/** The objects of a kind to reconcile after a change of their pods. */
 export function podOwners(kind: Kind): (pod: Stored<Pod>, caches: Caches) => ObjectKey[] {
   return (pod, caches) => caches.of(kind).byIndex(POD_OWNER_INDEX, podOwnerOfLabels(pod)).map(keyOfObject);
 }
 
-/** The pods that the Deployment of an object has made. */
+/** Pods of an object's Deployment. */
 export function podsOf(runner: Parent & { readonly childName: string }, caches: Caches): Stored<Pod>[] {
   const isOfDeployment = (pod: Stored<Pod>) => controllerOf(pod)?.name.startsWith(`${runner.childName}-`);
   return caches.of(Pod).byIndex(POD_OWNER_INDEX, podOwner(runner)).filter(isOfDeployment);
 }
 
-/** Ticks of a status that say nothing new cause no run; the counts come with the Deployment. */
+/** Ignores irrelevant status updates. The Deployment reports the counts. */
 function troubleChanged({ type, object, previous }: Change<Pod>): boolean {
-  // With a pod its image goes out of use, and its key.
+  // A deleted pod no longer uses its image and its key.
   if (type === "deleted" || imagesOf(previous) !== imagesOf(object)) return true;
   if (isOver(previous) !== isOver(object)) return true;
   return (previous && digestOf(previous)) !== digestOf(object);
 }
 
-/** Whether all containers of a pod have ended for good. */
+/** Whether all containers of a pod have ended permanently. */
 function isOver(pod: Stored<Pod> | undefined): boolean {
   return pod?.status?.phase === "Succeeded" || pod?.status?.phase === "Failed";
 }
 
-/** What the nodes pulled, which status shows. */
+/** Pulled images, which the status lists. */
 function imagesOf(pod: Stored<Pod> | undefined): string {
   return (pod?.status?.containerStatuses ?? [])
     .map(({ imageID }) => imageID ?? "")
@@ -88,7 +91,7 @@ function imagesOf(pod: Stored<Pod> | undefined): string {
     .trim();
 }
 
-/** What our controllers report of a pod, but for the time that passes. */
+/** The parts of a pod that the controllers report, except for times. */
 function digestOf(pod: Stored<Pod>): string {
   const trouble = podTrouble(pod, Number.POSITIVE_INFINITY);
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
@@ -98,17 +101,17 @@ function digestOf(pod: Stored<Pod>): string {
   return [ready?.status, ready?.reason, restarts.join("+"), message].join(" ");
 }
 
-/** Whether its kubelet calls the pod ready: its containers run and their probes pass. */
+/** Whether the kubelet reports the pod as ready: its containers run and pass their probes. */
 export function isReadyPod({ status }: Stored<Pod>): boolean {
   return status?.conditions?.some(({ type, status: state }) => type === "Ready" && state === "True") ?? false;
 }
 
-/** The template that the pod was made of, by the hash that its Deployment gave it. */
+/** The hash of the pod's template, set by its Deployment. */
 export function templateOf({ metadata }: Stored<Pod>): string | undefined {
   return metadata.labels?.["pod-template-hash"];
 }
 
-/** Whether its kubelet calls the pod ready, and nothing says that it will not last. */
+/** Whether the kubelet reports the pod as ready, and the pod is not crash-looping. */
 export function isSteadyPod(pod: Stored<Pod>, now: number): boolean {
   return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
 }

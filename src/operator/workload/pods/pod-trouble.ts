@@ -2,10 +2,10 @@ import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { adviceOn, type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
-/** As much of what a kubelet or scheduler says as a condition shows. */
+/** Maximum length of kubelet and scheduler messages in a condition. */
 const MAX_TEXT_LENGTH = 300;
 
-/** A pod may wait for a node this long, as in kstatus. */
+/** Time that a pod may wait for a node, as in kstatus. */
 const SCHEDULE_MS = 15_000;
 
 const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
@@ -18,7 +18,7 @@ const PULL_REASONS: ReadonlySet<string> = new Set([
   "RegistryUnavailable",
 ]);
 
-/** Why a container waits whose image can't be pulled. */
+/** Waiting reasons of a container whose image cannot be pulled. */
 export const IMAGE_REASONS: ReadonlySet<string> = new Set([
   ...PULL_REASONS,
   "InvalidImageName",
@@ -31,27 +31,31 @@ const START_REASONS: ReadonlySet<string> = new Set([
   "RunContainerError",
 ]);
 
-/** What a registry answers when it does not have an image, as container runtimes repeat it. */
+/** Registry errors for a missing image, as container runtimes report them. */
 const NO_SUCH_IMAGE = /not found|no such image|manifest unknown|does not exist|invalid reference/i;
 
 /**
- * What keeps a pod from becoming ready or staying so, as a sentence that stays the same while it is so. What the cluster
- * may resolve without a change of the pod may pass: a node joins, a registry answers again.
+ * Why a pod is not ready or does not remain ready. The message changes only with the cause. `mayPass` is set
+ * if the cluster may resolve it without a change of the pod, for example when a node joins or a registry
+ * recovers.
  */
 export type PodTrouble =
   | {
       readonly kind: "found";
       readonly message: string;
       readonly mayPass: boolean;
-      /** When it is over by itself, unless it happens again. */
+      /** When it is resolved, unless it happens again. */
       readonly afterMs?: number;
-      /** A container has ended, and runs again for less than a while. */
+      /** A container ended and has been running again for a short time. */
       readonly isSettling?: true;
     }
-  /** It may still resolve itself: look again after this time. */
+  /** It may still resolve; check again after this time. */
   | { readonly kind: "perhaps"; readonly afterMs: number };
 
-/** Undefined for a pod that is ready, ends, or starts as pods do. Warnings count for one that is stuck, the newest first. */
+/**
+ * Undefined for a pod that is ready, terminating, or starting normally. Warnings, newest first, explain a
+ * stuck pod.
+ */
 export function podTrouble(
   pod: Stored<Pod>,
   now: number,
@@ -68,13 +72,13 @@ export function podTrouble(
   return worst(troubles) ?? unscheduled(pod, now) ?? abandoned(pod) ?? stuck(pod, now, warnings);
 }
 
-/** The first that was found; what may be over soon comes last. */
+/** The first definite problem; problems that may soon be resolved come last. */
 export function worst(troubles: readonly PodTrouble[]): Extract<PodTrouble, { kind: "found" }> | undefined {
   const found = troubles.filter((trouble) => trouble.kind === "found");
   return found.find(({ isSettling }) => !isSettling) ?? found[0];
 }
 
-/** How soon to look again at a pod that is stuck for a reason that nobody has named. */
+/** Delay before a stuck pod without a known cause is checked again. */
 const LOOK_AGAIN_MS = 15_000;
 
 function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): PodTrouble | undefined {
@@ -87,7 +91,7 @@ function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): 
   return { kind: "found", message, mayPass: true, afterMs: LOOK_AGAIN_MS };
 }
 
-/** An init container that ends with exit code 0 has done its work. */
+/** An init container that ends with exit code 0 has completed. */
 function hasFailed({ state, lastState }: ContainerStatus): boolean {
   return (state?.terminated ?? lastState?.terminated)?.exitCode !== 0;
 }
@@ -108,7 +112,7 @@ function containerTrouble(container: ContainerStatus, pod: Stored<Pod>, now: num
   return { ...found, afterMs, ...(isLooping ? {} : { isSettling: true }) };
 }
 
-/** What keeps a container from being started at all. */
+/** What prevents a container from starting. */
 function startObstacle({ name, image, ready, state }: ContainerStatus): string | undefined {
   if (ready) return undefined;
   const { reason = "", message = "" } = state?.waiting ?? {};
@@ -136,7 +140,7 @@ function mayBePulledLater({ state }: ContainerStatus): boolean {
   return PULL_REASONS.has(reason) && !NO_SUCH_IMAGE.test(message.slice(0, 2 * MAX_TEXT_LENGTH));
 }
 
-/** A kubelet that waits before it tries again repeats the failure behind the name of its error. */
+/** During back-off, a kubelet repeats the failure after the name of its error. */
 function pullFailure(message: string): string {
   if (/^Back-off pulling image/.test(message)) return /ErrImagePull: (.*)$/s.exec(message)?.[1] ?? "";
   return message;
@@ -158,7 +162,10 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   };
 }
 
-/** A kubelet says why a pod is not ready. Without its word the API server calls the pod unready and leaves the rest as it was. */
+/**
+ * A kubelet reports why a pod is not ready. If it stops reporting, the API server only marks the pod as not
+ * ready.
+ */
 function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
   const { conditions = [], containerStatuses = [] } = status ?? {};
   const ready = conditions.find(({ type }) => type === "Ready");
@@ -170,13 +177,13 @@ function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
   return { kind: "found", message, mayPass: true };
 }
 
-/** What preemption would bring is one more sentence, with numbers that change, or repeats the one before. */
+/** Removes the preemption details, which contain changing numbers or repeat the cause. */
 function withoutPreemption(message: string): string {
   const [said = ""] = message.split(/ (?:no new claims to deallocate, )?preemption:/);
   return said.replace(/(not found)\. \1\b\.?/, "$1");
 }
 
-/** No node that joins brings a claim, so there is nothing to wait for. */
+/** A new node does not provide a missing claim, so there is nothing to wait for. */
 function missingClaimAdvice(message: string): string | undefined {
   const [, claim] = /persistentvolumeclaim "([^"]+)" not found/.exec(message) ?? [];
   return claim && `Create PersistentVolumeClaim "${claim}", or correct spec.volumes.`;
@@ -187,7 +194,7 @@ function sentence(what: string, detail: string, advice: string): string {
   return `${what}${said && `: ${said}`}. ${advice}`;
 }
 
-/** Cut before it is searched for secrets, in one line. */
+/** Truncates the text to one line before it is searched for secrets. */
 export function short(text: string, limit = MAX_TEXT_LENGTH): string {
   const line = redactText(text.slice(0, 2 * limit))
     .replace(/\s+/g, " ")

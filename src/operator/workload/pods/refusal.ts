@@ -9,8 +9,8 @@ import {
 const REVISION = "deployment.kubernetes.io/revision";
 
 /**
- * Why the API server refuses pods of the newest template, in its own words. A Deployment repeats what any of its ReplicaSets
- * says, those of older templates too, so the newest is asked. Undefined when it does not complain.
+ * Returns why the API server rejects pods of the newest template. A Deployment also repeats errors of
+ * ReplicaSets with older templates, so the newest one is read. Undefined if there is no error.
  */
 export async function observeRefusal(
   deployment: Stored<Deployment> | undefined,

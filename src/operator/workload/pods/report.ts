@@ -13,15 +13,15 @@ import { commonLabels, type Parent, selectorOf } from "../../names.ts";
 import { runningImages } from "./image.ts";
 import { type PodsSeen, type Rollout, rolloutOf } from "./rollout.ts";
 
-/** An object of ours that runs pods by a Deployment. */
+/** An object that runs pods with a Deployment. */
 export interface PodRunner extends Parent {
   readonly childName: string;
   readonly replicas: number;
-  /** Present where the number follows something else than the spec. */
+  /** Set if the number of pods does not come from the spec. */
   readonly autoscaling?: object | undefined;
 }
 
-/** What the statuses of our kinds say about pods. */
+/** Status fields about pods. */
 interface PodStatus {
   images?: string[];
   pods?: string;
@@ -31,11 +31,11 @@ interface PodStatus {
   phase: Phase;
 }
 
-/** What later steps need to know of pods. */
+/** Input of later steps. */
 export interface PodReport {
   readonly ready: number;
   readonly rollout: Rollout;
-  /** Whether the pods are what the spec asks for, but perhaps for their number. */
+  /** Whether the pods match the spec, possibly except for their number. */
   readonly isServing: boolean;
 }
 
@@ -43,15 +43,15 @@ interface WithConditions {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-/** The pods of an object that was only seen so far. */
+/** Status of an object that was not reconciled yet. */
 export const noPods: PodStatus = { phase: "Pending", readyReplicas: 0 };
 
 export interface PodChange {
-  /** False while a name of a child is taken: no pods are started or changed meanwhile. */
+  /** False while the name of a child is taken: no pods are started or changed. */
   readonly mayChange: boolean;
 }
 
-/** Reports on the pods that run while none may be started or changed. */
+/** Reports the running pods while none may be started or changed. */
 export function leavePods(
   deployment: Deployment | undefined,
   runner: PodRunner,
@@ -63,7 +63,7 @@ export function leavePods(
   return { status, condition: { status: "False", reason: "NamesTaken", message } };
 }
 
-/** Reports whether the pods are what the spec asks for, and if not, what keeps them from it. */
+/** Reports whether the pods match the spec and, if not, why. */
 export function reportPods(
   deployment: Deployment | undefined,
   runner: PodRunner,
@@ -82,7 +82,7 @@ export function reportPods(
   };
 }
 
-/** With what the scale subresource shows to `kubectl scale` and to autoscalers. */
+/** Includes the fields for the scale subresource. */
 export function podStatus(deployment: Deployment | undefined, runner: PodRunner): PodStatus {
   const { readyReplicas = 0, replicas = 0 } = deployment?.status ?? {};
   const phase = readyReplicas > 0 ? "Ready" : "Pending";
@@ -96,7 +96,7 @@ function conditionOf(
   rollout: Rollout,
 ): ConditionState {
   if (rollout.state === "stalled") return { status: "False", reason: "Stalled", message: rollout.cause };
-  // An autoscaler may change the number at any time, so reaching it is no part of being ready.
+  // An autoscaler may change the number at any time, so readiness does not depend on it.
   const isScaledByOthers = app !== "coder-control-plane";
   const { updatedReplicas = 0, availableReplicas = 0, replicas: present = 0 } = counts ?? {};
   if (replicas === 0 && present === 0) {
@@ -111,14 +111,14 @@ function conditionOf(
   const old = present - updatedReplicas;
   const numbers = `${updatedReplicas} of ${replicas} pods of Deployment "${childName}" match the current spec, ${availableReplicas} are available`;
   const message = `${numbers}${old > 0 ? `, ${count(old)} of an earlier spec remain` : ""}.`;
-  // Pods that are there serve whatever their number; with none, nothing is served.
+  // Existing pods are available regardless of their number; without pods, nothing is.
   const isOnlyNumber = rollout.state === "scaling" && isScaledByOthers && availableReplicas > 0;
   return isOnlyNumber
     ? { status: "True", reason: "Scaling", message }
     : { status: "False", reason: "RollingOut", message };
 }
 
-/** That pods which served are gone is worth a warning; that there are none yet, or that none is wanted, is not. */
+/** Warns only if available pods were lost, not while they start or if none are desired. */
 export function availability(
   report: PodReport | undefined,
   runner: PodRunner,
@@ -138,20 +138,20 @@ export function availability(
   return { condition: { status: "False", reason, message } };
 }
 
-/** Whether pods that served before are gone, rather than not there yet. */
+/** Whether pods were available before. */
 function isLoss(conditions: readonly Condition[] | undefined): boolean {
   const earlier = findCondition(conditions, AVAILABLE);
   return earlier?.status === "True" || earlier?.reason === "NoPodReady";
 }
 
-/** The pods that serve. A Deployment that can't be changed, so that there is no report, may have some all the same. */
+/** Number of available pods. A Deployment that must not change has no report but may have available pods. */
 export function readyPods(report: PodReport | undefined, deployment: Deployment | undefined): number {
   return report?.ready ?? deployment?.status?.readyReplicas ?? 0;
 }
 
 /**
- * What kstatus, and with it Flux and kubectl, take for a failure that waiting does not resolve: pods that do not become
- * ready, or, as `silence` says, that run without reaching coderd.
+ * A failure that waiting does not resolve, for kstatus, Flux and kubectl: pods that do not become ready or,
+ * according to `silence`, do not connect to coderd.
  */
 export function stalling(
   report: PodReport | undefined,

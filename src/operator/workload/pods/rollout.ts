@@ -14,45 +14,45 @@ import { podTrouble, short, worst } from "./pod-trouble.ts";
 import type { PodWarnings } from "./warnings.ts";
 
 /**
- * How far the pods of a Deployment are behind its spec:
+ * States of a rollout:
  *
- *     moving ──all updated and available, none of an older spec left──▶ complete
- *       │ ▲                                                                │ the number changes, or pods come
- *  a cause│ │it is gone                                                    ▼ and go
- *       ▼ │                                                              scaling ──▶ complete
- *     stalled ◀──────────────────────────a cause──────────────────────────┘
+ *     moving ──all updated and available, no old pods left──▶ complete
+ *       │ ▲                                                     │ the number of pods changes
+ *  a cause│ │resolved                                           ▼
+ *       ▼ │                                                   scaling ──▶ complete
+ *     stalled ◀────────────────────a cause──────────────────────┘
  */
 export type Rollout =
   | { readonly state: "complete"; readonly lookAgainMs?: number }
-  /** Every pod is of the newest spec, which has been rolled out before: only their number is not what it should be. */
+  /** All pods match the newest spec, which was rolled out before. Only their number differs. */
   | { readonly state: "scaling"; readonly lookAgainMs?: number }
   | { readonly state: "moving"; readonly lookAgainMs?: number }
-  /** It does not go on by itself, or does not last; the cause is a sentence for a person. */
+  /** It makes no progress, or does not last. The cause is a sentence. */
   | ({ readonly state: "stalled"; readonly lookAgainMs?: number } & Hindrance);
 
 export interface Hindrance {
   readonly cause: string;
-  /** Whether the cluster may resolve it without another spec. */
+  /** Whether the cluster may resolve it without a change of the spec. */
   readonly mayPass?: boolean;
-  /** Whether a container ended a moment ago and runs again. */
+  /** Whether a container ended recently and is running again. */
   readonly isSettling?: boolean;
-  /** Whether nothing is known but that the Deployment's deadline has passed: its pods may still be starting. */
+  /** Whether only the progress deadline was exceeded: the pods may still be starting. */
   readonly isLate?: boolean;
 }
 
-/** What is known about the pods of a Deployment. */
+/** Known facts about the pods of a Deployment. */
 export interface PodsSeen {
   readonly pods: readonly Stored<Pod>[];
   readonly now: number;
-  /** Why the API server refuses pods of the newest template; known only to who has looked. */
+  /** Why the API server rejects pods of the newest template. Absent if not read. */
   readonly refusal?: string | undefined;
-  /** What events say of those that are stuck. */
+  /** Warning events of stuck pods. */
   readonly warnings?: PodWarnings;
-  /** Whether its template is one that was rolled out before, so that only the number can be new. */
+  /** Whether its template was rolled out before, so that only the number can differ. */
   readonly isSameTemplate?: boolean;
 }
 
-/** Whether an object was ready with the template that its Deployment has now. */
+/** Whether an object was ready with the current template of its Deployment. */
 export function isSameTemplate(
   before: Deployment | undefined,
   applied: Deployment | undefined,
@@ -62,7 +62,9 @@ export function isSameTemplate(
   return wasReady && isDeepStrictEqual(before?.spec?.template, applied?.spec?.template);
 }
 
-/** Judges by the Deployment's own counts; its pods and conditions say why they are not reached, or will not last. */
+/**
+ * Uses the counts of the Deployment; its pods and conditions explain why they are not reached or do not last.
+ */
 export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   const found = causeOf(deployment, seen);
   if ("cause" in found) return { state: "stalled", ...found };
@@ -71,7 +73,7 @@ export function rolloutOf(deployment: Deployment, seen: PodsSeen): Rollout {
   return { state: isUnseen || isScaling(deployment) ? "scaling" : "moving", ...found };
 }
 
-/** The Deployment was seen by its controller; all replicas are updated and available, and none is old. */
+/** The controller observed the Deployment, all replicas are updated and available, and no old ones remain. */
 export function isComplete(deployment: Deployment | undefined): boolean {
   const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = deployment?.status ?? {};
   const wanted = deployment?.spec?.replicas ?? 1;
@@ -83,19 +85,19 @@ export function isComplete(deployment: Deployment | undefined): boolean {
   );
 }
 
-/** Whether its controller has seen the newest spec. */
+/** Whether its controller observed the newest spec. */
 export function isObserved(deployment: Deployment | undefined): boolean {
   return (deployment?.status?.observedGeneration ?? 0) >= (deployment?.metadata?.generation ?? 0);
 }
 
-/** Its controller keeps saying that the newest spec is rolled out while only the number changes, or pods are lost. */
+/** The controller keeps reporting a complete rollout while only the number changes or pods are lost. */
 function isScaling(deployment: Deployment): boolean {
   const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {};
   const isRolledOut = conditionOf(deployment, "Progressing")?.reason === "NewReplicaSetAvailable";
   return isObserved(deployment) && isRolledOut && replicas === updatedReplicas;
 }
 
-/** Pod Security lists every requirement that is not met, each with what to set. */
+/** Pod Security lists every violation with the field to set. */
 export const MAX_REFUSAL = 1_000;
 
 type Again = { readonly lookAgainMs?: number };
@@ -110,7 +112,7 @@ function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | 
   const found = worst(troubles);
   const refusal = refusalOf(deployment, seen);
   if (refusal !== undefined) {
-    // A pod that exists says more than one that does not, and the refusal may be over before it is withdrawn.
+    // An existing pod is more informative than a rejected one, and the rejection may already be outdated.
     const cause = found ? `${found.message} ${explainRefusal(refusal)}` : explainRefusal(refusal);
     return { cause, mayPass: true, lookAgainMs: REFUSAL_AGAIN_MS };
   }
@@ -125,7 +127,7 @@ function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | 
   return { cause, isLate: true, ...again };
 }
 
-/** A Deployment's status does not tell when the words of a refusal change. */
+/** The status of a Deployment does not change with the text of a rejection. */
 const REFUSAL_AGAIN_MS = 15_000;
 
 function refusalOf(deployment: Deployment, seen: PodsSeen): string | undefined {
@@ -135,7 +137,7 @@ function refusalOf(deployment: Deployment, seen: PodsSeen): string | undefined {
 }
 
 function explainRefusal(message: string): string {
-  // The API server names a pod that never came to be, by another name each time.
+  // The API server includes the generated name of the rejected pod, which differs each time.
   const words = message.replace(/^pods "[^"]*" is /, "a pod is ");
   const advice = words.includes("violates PodSecurity")
     ? ". Set spec.presets.securityContext, and set the other listed fields in spec.securityContext; see docs/how-to/pods.md"
@@ -144,8 +146,8 @@ function explainRefusal(message: string): string {
 }
 
 /**
- * The pods of the spec that is being rolled out, by name: those of the youngest pod's template. Ages are whole seconds,
- * so there may be two youngest.
+ * Pods of the current rollout: those with the template of the youngest pod. Creation times are in whole
+ * seconds, so there may be two.
  */
 function newest(pods: readonly Stored<Pod>[]): readonly Stored<Pod>[] {
   const createdAt = ({ metadata }: Stored<Pod>) => Date.parse(String(metadata.creationTimestamp ?? 0));
@@ -166,15 +168,15 @@ interface WithRollout extends KubeObject {
   status?: Deployment["status"];
 }
 
-/** Everything that our controllers read of a Deployment's status. */
+/** The parts of a Deployment's status that the controllers read. */
 function readOf({ status = {} }: WithRollout): object {
   const { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas } = status;
-  // The times and messages of conditions tick without saying anything new.
+  // Times and messages of conditions change without relevant information.
   const conditions = status.conditions?.map(({ type, status, reason }) => ({ type, status, reason }));
   return { observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas, conditions };
 }
 
-/** For Deployments: a tick of the status that changes nothing we read causes no run. */
+/** For Deployments: ignores irrelevant status updates. */
 export function rolloutMoved(change: Change<WithRollout>): boolean {
   const { object, previous } = change;
   if (contentChanged(change) || !previous) return true;

@@ -1,30 +1,30 @@
 import type { Pod, Stored } from "kube-controller-runtime";
 
-/** What a warning event says of a pod. */
+/** A warning event of a pod. */
 export interface PodWarning {
   readonly reason: string;
   readonly message: string;
   readonly at: number;
 }
 
-/** A container is created within seconds of a node, its volumes included, unless something is missing. */
+/** A container is created within seconds on a node, including its volumes, unless something is missing. */
 const START_MS = 10_000;
 
-/** A program may take this long to pass its probes. */
+/** Time for a program to pass its probes. */
 const PROBE_MS = 2 * 60_000;
 
-/** A kubelet repeats a warning at least this often while its cause lasts. */
+/** A kubelet repeats a warning at least this often while its cause persists. */
 const RECENT_MS = 5 * 60_000;
 
 interface Stuck {
-  /** Whether its containers do not start, or run without passing their probes. */
+  /** Whether its containers do not start, or do not pass their probes. */
   readonly is: "starting" | "unready";
   readonly since: number;
-  /** From when on that is unusual. */
+  /** When it counts as stuck. */
   readonly dueAt: number;
 }
 
-/** What a pod on a node waits for, where its containers do not say it themselves; undefined when it does not wait. */
+/** Why a scheduled pod is waiting, if its containers do not report the reason. Undefined for other pods. */
 export function stuckSince({ metadata, status }: Stored<Pod>): Stuck | undefined {
   const condition = (name: string) => status?.conditions?.find(({ type }) => type === name);
   const scheduled = condition("PodScheduled");
@@ -71,7 +71,7 @@ const CAUSES: readonly Cause[] = [
   },
 ];
 
-/** What the newest warnings say of a pod that is stuck, in the order of what comes first in its life. */
+/** The cause of a stuck pod from recent warnings, in the order of the pod's lifecycle. */
 export function stuckCause(
   { is }: Pick<Stuck, "is">,
   warnings: readonly PodWarning[],

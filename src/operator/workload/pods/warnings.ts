@@ -1,10 +1,10 @@
 import { CoreEvent, messageOf, type Pod, type RunContext, type Stored } from "kube-controller-runtime";
 import { type PodWarning, stuckSince } from "./stuck.ts";
 
-/** The warnings of pods, by their uid. */
+/** Warnings of pods by UID. */
 export type PodWarnings = ReadonlyMap<string, readonly PodWarning[]>;
 
-/** What was last asked about a pod that is stuck. */
+/** The last query for a stuck pod. */
 export interface WarningMemory {
   podWarnings?: { readonly uid: string; readonly at: number; readonly warnings: readonly PodWarning[] };
 }
@@ -14,8 +14,8 @@ const MIN_PAUSE_MS = 10_000;
 const MAX_PAUSE_MS = 60_000;
 
 /**
- * Asks for the warning events of one pod that is stuck, of the youngest, where its status does not say why. Most runs ask
- * nothing; the longer a pod is stuck, the less often it is asked about.
+ * Reads the warning events of the youngest stuck pod if its status does not explain the cause. Most
+ * reconciles read nothing, and the interval increases over time.
  */
 export async function observeWarnings(
   pods: readonly Stored<Pod>[],
@@ -41,7 +41,7 @@ export async function observeWarnings(
   const warnings = await client.list(CoreEvent, { namespace, fieldSelector, limit: MAX_EVENTS }).then(
     ({ items }) => warningsIn(items),
     (error): PodWarning[] => {
-      // They only explain what is known anyway.
+      // They only explain a problem that is already reported.
       log.warn("failed to list the events of a pod", {
         pod: stuck.pod.metadata.name,
         problem: messageOf(error),
@@ -53,14 +53,14 @@ export async function observeWarnings(
   return new Map([[uid, warnings]]);
 }
 
-/** The newest first. */
+/** Newest first. */
 export function warningsIn(events: readonly Stored<CoreEvent>[]): PodWarning[] {
   return events
     .map((event) => ({ reason: event.reason ?? "", message: event.message ?? "", at: lastSeen(event) }))
     .sort((a, b) => b.at - a.at);
 }
 
-/** When an event was last seen, whichever API wrote it. */
+/** Time of the last occurrence of an event, in either event API. */
 function lastSeen({ series, lastTimestamp, eventTime, metadata }: Stored<CoreEvent>): number {
   return Date.parse(
     series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "",

@@ -14,15 +14,15 @@ import {
 import { childMetadata, commonLabels } from "../../names.ts";
 import type { Builder } from "./settings.ts";
 
-/** What there is under the name of the pods' ServiceAccount. */
+/** State of the pods' ServiceAccount. */
 export interface ObservedAccount {
-  /** Known only of one with our label. */
+  /** Only known if it has the operator's label. */
   readonly present: Stored<ServiceAccount> | undefined;
-  /** Whether there is one at all, where the user makes it. */
+  /** Whether it exists, if the user manages it. */
   readonly exists: PromiseSettledResult<boolean>;
 }
 
-/** The account of the pods, where the user makes it: for `refersTo`. */
+/** For `refersTo`: a ServiceAccount that the user manages. */
 export function referencedAccounts({ identity, serviceAccount }: Builder): ObjectRef[] {
   return serviceAccount.managed ? [] : [{ namespace: identity.namespace, name: serviceAccount.name }];
 }
@@ -40,7 +40,10 @@ export async function observeAccount(
   return { present: caches.of(ServiceAccount).get(key), exists };
 }
 
-/** Keeps the ServiceAccount of the pods, or lets go of one that is the user's, so that it outlives the object. */
+/**
+ * Applies the ServiceAccount of the pods, or releases one that the user manages, so that it outlives the
+ * object.
+ */
 export async function ensureServiceAccount(
   { owner, account }: { readonly owner: Owner; readonly account: ObservedAccount },
   { children }: { readonly children: Pick<Children, "converge" | "release"> },
@@ -59,7 +62,7 @@ export async function ensureServiceAccount(
   return applied(`ServiceAccount "${name}" exists.`);
 }
 
-/** Pods can't start without the account, and nobody but the user makes it. */
+/** Pods cannot start without the account, and the user must create it. */
 function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccount): StepResult<object> {
   if (exists.status === "rejected") throw exists.reason;
   if (!exists.value) {
@@ -70,7 +73,7 @@ function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccou
   return { condition: { status: "True", reason: "Found", message } };
 }
 
-/** Absent: it is the user's, to be let go of and never to be deleted. */
+/** Undefined if the user manages it: it is released and never deleted. */
 export function serviceAccount(builder: Builder): ServiceAccount | undefined {
   const { name, managed, labels, annotations } = builder.serviceAccount;
   if (!managed) return undefined;
@@ -78,7 +81,7 @@ export function serviceAccount(builder: Builder): ServiceAccount | undefined {
   return {
     apiVersion: "v1",
     kind: "ServiceAccount",
-    // Ours win: by them the operator finds its children again.
+    // Labels of the operator take precedence, because they identify its children.
     metadata: { ...metadata, labels: { ...builder.labels, ...labels, ...commonLabels(builder) } },
   };
 }

@@ -26,7 +26,7 @@ interface GrantStatus {
 }
 type GrantResult = StepResult<GrantStatus>;
 
-/** The permissions of one object: those that it should have, and those that there are. */
+/** Desired and existing permissions of an object. */
 export interface Grants {
   readonly object: Stored<WithStatus<GrantStatus>>;
   readonly owner: Owner;
@@ -34,23 +34,23 @@ export interface Grants {
   readonly tie: GrantTie;
   readonly wanted: readonly WorkspaceGrant[];
   readonly foreign: ForeignGrants;
-  /** Whether the operator works in a namespace at all: see its `--namespaces`. */
+  /** Whether the operator watches a namespace; see `--namespaces`. */
   readonly isInScope: (namespace: string) => boolean;
 }
 
-/** What it takes to grant. */
+/** Dependencies for granting permissions. */
 interface Granting {
   readonly children: Pick<Children, "apply" | "converge" | "remove">;
   readonly log: Logger;
   readonly own: { emit(type: "Warning", reason: string, message: string): void };
 }
 
-/** A namespace that is not there (yet, or any more) is looked for this often. */
+/** Polling interval for a missing namespace. */
 const NAMESPACE_RETRY_MS = 30_000;
 
 /**
- * Lets the pods of an object run workspaces in its own namespace and in the others that the spec names and `tenancy`
- * allows, and nowhere else.
+ * Grants permissions to run workspaces in the object's namespace and in those namespaces of the spec that
+ * `tenancy` allows, and nowhere else.
  */
 export async function ensureWorkspaceRbac(
   { grants }: { readonly grants: Grants },
@@ -82,12 +82,15 @@ export async function ensureWorkspaceRbac(
   return { ...(missing.length > 0 ? namespaceMissing(missing) : granted(grants.wanted)), status };
 }
 
-/** The other namespaces in which the object is known to have permissions. */
+/** Other namespaces in which the object has permissions. */
 export function recordedNamespaces({ object }: Pick<Grants, "object">): readonly string[] {
   return object.status?.workspaceNamespaces ?? [];
 }
 
-/** Removes what an object that is deleted has in other namespaces, and reports what the operator can't reach. */
+/**
+ * Deletes the permissions of a deleted object in other namespaces, and reports those that the operator cannot
+ * reach.
+ */
 export async function releaseGrants(
   { grants }: { readonly grants: Grants },
   environment: Granting,
@@ -96,7 +99,7 @@ export async function releaseGrants(
   reportLeftGrants(grants, environment, []);
 }
 
-/** A person must remove what was granted in a namespace that `--namespaces` covered before and no longer covers. */
+/** Users must delete permissions in namespaces that `--namespaces` no longer includes. */
 function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readonly string[]): void {
   const isLeft = (namespace: string) => !grants.isInScope(namespace) && !wanted.includes(namespace);
   const selector = selectorOf(grants.tie.labelsOf(grants.identity));
@@ -107,7 +110,7 @@ function reportLeftGrants(grants: Grants, { log, own }: Granting, wanted: readon
   }
 }
 
-/** Removes grants from other namespaces, except those that `keep` still wants there. */
+/** Deletes permissions in other namespaces, except those in `keep`. */
 async function removeForeignGrants(
   grants: Grants,
   { children }: Granting,
@@ -125,8 +128,8 @@ async function removeForeignGrants(
 }
 
 /**
- * Applies grants to other namespaces, to all at once, and returns which of those are missing or being deleted. A
- * namespace that fails takes nothing from the others: its error is thrown after all have had their turn.
+ * Applies permissions in all other namespaces concurrently, and returns the namespaces that are missing or
+ * terminating. A failing namespace does not affect the others: its error is thrown at the end.
  */
 async function applyForeign(
   wanted: readonly WorkspaceGrant[],
@@ -136,7 +139,7 @@ async function applyForeign(
   const owner = abroad(grants);
   const missing = wanted.map(async ({ namespace, role, roleBinding }) => {
     try {
-      // Kubernetes refuses a binding to a Role that it does not know.
+      // Kubernetes rejects a binding to a Role that does not exist.
       await children.apply(Role, role, owner);
       await children.apply(RoleBinding, roleBinding, owner);
       return [];
@@ -148,7 +151,7 @@ async function applyForeign(
   return (await allOf(missing)).flat();
 }
 
-/** The owner of objects in other namespaces, whose labels say more. */
+/** Adds the labels that identify the owner of objects in other namespaces. */
 function abroad({ owner, identity, tie }: Grants): Owner {
   return { ...owner, labels: { ...owner.labels, ...tie.labelsOf(identity) } };
 }
@@ -172,7 +175,7 @@ function refused(grants: readonly WorkspaceGrant[], tenancy: Tenancy): GrantResu
   return blocked("NamespaceRefused", message);
 }
 
-/** What we made in a namespace that we don't watch, we could neither repair nor remove. */
+/** The operator could neither repair nor delete objects in a namespace that it does not watch. */
 function outOfScope(namespaces: readonly string[]): GrantResult {
   const message = `Workspace namespace ${quoted(namespaces)} is not watched by the operator; add it to the operator's --namespaces or remove it from spec.rbac.workspaceNamespaces.`;
   return blocked("NamespaceOutOfScope", message);

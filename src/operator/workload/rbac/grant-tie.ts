@@ -14,18 +14,18 @@ import { type Identity, labelValue } from "../../names.ts";
 type Named = Pick<Identity, "name" | "namespace">;
 
 /**
- * What ties a grant in another namespace to the object that it is made for, which no owner reference can: two labels.
- * A long name is shortened in its label, so the tie is looked up in an index and never read as a name.
+ * Labels that connect permissions in another namespace with their object, because owner references cannot.
+ * Labels contain shortened names, so the values are only looked up in an index and never parsed.
  */
 export interface GrantTie {
-  /** The name of the index of Roles and RoleBindings, and of our objects, by the tie. */
+  /** Name of the index of Roles and RoleBindings, and of the objects. */
   readonly index: string;
   readonly labelsOf: (identity: Named) => Record<string, string>;
   readonly ofOwner: (object: Stored<KubeObject>) => string[];
   readonly ofGrant: (object: Stored<KubeObject>) => string[];
 }
 
-/** The tie by the label `coder.com/<kind>` and `coder.com/<kind>-namespace`. */
+/** Uses the labels `coder.com/<kind>` and `coder.com/<kind>-namespace`. */
 export function grantTie(kind: "control-plane" | "provisioner"): GrantTie {
   const [name, namespace] = [`coder.com/${kind}`, `coder.com/${kind}-namespace`];
   return {
@@ -38,7 +38,7 @@ export function grantTie(kind: "control-plane" | "provisioner"): GrantTie {
   };
 }
 
-/** The permissions that exist in other namespaces, wanted or not. */
+/** Existing permissions in other namespaces. */
 export interface ForeignGrants {
   readonly roles: readonly Stored<Role>[];
   readonly roleBindings: readonly Stored<RoleBinding>[];
@@ -53,12 +53,14 @@ export function foreignGrants(tie: GrantTie, owner: Stored<KubeObject>, caches: 
   };
 }
 
-/** For `watches`: a grant is only ever written for the object behind it, by a run of that object, which needs no other. */
+/**
+ * For `watches`: permissions are only written by a reconcile of their object, which needs no other reconcile.
+ */
 export function changedByOthers({ ownWrite }: Change<KubeObject>): boolean {
   return !ownWrite;
 }
 
-/** For `watches`: the objects of a kind behind a Role or RoleBinding of another namespace. */
+/** For `watches`: the objects of a kind that a Role or RoleBinding in another namespace belongs to. */
 export function behindGrant<T extends KubeObject>(kind: Kind<T>, tie: GrantTie) {
   return (grant: Stored<KubeObject>, caches: Caches): ObjectKey[] =>
     tie.ofGrant(grant).flatMap((owner) => caches.of(kind).byIndex(tie.index, owner).map(keyOfObject));

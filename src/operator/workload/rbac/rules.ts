@@ -2,15 +2,15 @@ import type { PolicyRule, Verb } from "kube-controller-runtime";
 
 export const readVerbs: readonly Verb[] = ["get", "list", "watch"];
 
-/** For objects that we make: apply is a patch that may create; nothing here is ever sent as an update. */
+/** For children: an apply is a patch that may create; the operator never sends updates. */
 export const childVerbs: readonly Verb[] = [...readVerbs, "create", "patch", "delete"];
 
-/** For an object of ours: its finalizer is set by a patch. */
+/** For custom resources: the finalizer is set by a patch. */
 const ownVerbs: readonly Verb[] = [...readVerbs, "patch"];
 
 /**
- * What the Roles that we make allow on pods, volume claims and deployments. Kubernetes lets nobody grant what
- * he does not hold, so the same list goes into those Roles and into our own.
+ * Permissions on pods, volume claims and deployments in the Roles that the operator creates. Kubernetes only
+ * allows granting permissions that the operator has itself, so its own role contains the same list.
  */
 export const workspaceVerbs: readonly Verb[] = [
   ...readVerbs,
@@ -23,7 +23,7 @@ export const workspaceVerbs: readonly Verb[] = [
 
 const workspaceResources = ["pods", "persistentvolumeclaims", "deployments.apps"] as const;
 
-/** What the controller of one of our kinds needs for its objects, which people call `noun`. */
+/** Permissions of a kind's controller for its objects. `noun` is the plural in texts. */
 export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
   const resource = `${plural}.coder.com`;
   return [
@@ -38,7 +38,7 @@ export function rulesOfKind(plural: string, noun: string): PolicyRule[] {
   ];
 }
 
-/** What the controller of a kind needs that has a Deployment. */
+/** Permissions of controllers with a Deployment. */
 export const podRules: readonly PolicyRule[] = [
   {
     resources: ["poddisruptionbudgets.policy"],
@@ -69,7 +69,7 @@ export const podRules: readonly PolicyRule[] = [
   },
 ];
 
-/** What the controller of a kind needs that may be reached from outside the cluster. */
+/** Permissions of controllers with an exposure. */
 export function exposureRules(whom: string): PolicyRule[] {
   return [
     {
@@ -90,7 +90,7 @@ export function exposureRules(whom: string): PolicyRule[] {
   ];
 }
 
-/** What it takes to make Roles by which `whom` may run workspaces. */
+/** Permissions to create Roles that allow `whom` to run workspaces. */
 export function workspaceRules({ whom, lets }: { readonly [part in "whom" | "lets"]: string }): PolicyRule[] {
   const rbac = "rbac.authorization.k8s.io";
   return [
@@ -103,7 +103,7 @@ export function workspaceRules({ whom, lets }: { readonly [part in "whom" | "let
   ];
 }
 
-/** What the process needs whichever controllers run in it. */
+/** Permissions of the process, independent of its controllers. */
 export const rules: readonly PolicyRule[] = [
   {
     resources: ["leases.coordination.k8s.io"],

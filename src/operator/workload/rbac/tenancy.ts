@@ -1,16 +1,16 @@
-/** Where workspaces may run at most; neither a control plane nor an admission policy can widen it. */
+/** Limits for workspace namespaces. Neither a control plane nor an admission policy can extend them. */
 export interface Tenancy {
   readonly operatorNamespace?: string | undefined;
-  /** Namespaces to which control planes are kept, besides their own; any when empty. */
+  /** Allowed namespaces in addition to the control plane's own. If empty, all are allowed. */
   readonly workspaceNamespaces: readonly string[];
 }
 
-/** Nothing but what Kubernetes keeps for itself is out of bounds. */
+/** Only the namespaces of Kubernetes are excluded. */
 export const openTenancy: Tenancy = { workspaceNamespaces: [] };
 
 const KUBERNETES_OWN: readonly string[] = ["kube-system", "kube-public", "kube-node-lease"];
 
-/** Why no workspace may run in a namespace that is not the control plane's own; nothing when it may. */
+/** Why a namespace other than the control plane's own is not allowed, or undefined if it is. */
 export function refusal(namespace: string, tenancy: Tenancy): string | undefined {
   const { operatorNamespace, workspaceNamespaces } = tenancy;
   if (KUBERNETES_OWN.includes(namespace)) return "it belongs to Kubernetes";

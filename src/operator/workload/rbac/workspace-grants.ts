@@ -5,7 +5,7 @@ import type { GrantTie } from "./grant-tie.ts";
 import { workspaceVerbs } from "./rules.ts";
 import type { Builder } from "./settings.ts";
 
-/** What pods get in one namespace. Only objects of their own namespace can carry an owner reference. */
+/** Permissions of pods in one namespace. Only objects in the same namespace can have an owner reference. */
 export interface WorkspaceGrant {
   readonly namespace: string;
   readonly foreign: boolean;
@@ -15,7 +15,7 @@ export interface WorkspaceGrant {
 
 const apiVersion = "rbac.authorization.k8s.io/v1";
 
-/** One grant for each namespace in which workspaces run; `metadataIn` names its objects. */
+/** One grant for each workspace namespace. `metadataIn` creates the metadata of its objects. */
 export function workspaceGrants<B extends Builder>(
   builder: B,
   metadataIn: (builder: B, namespace: string) => Readonly<Record<"role" | "roleBinding", ObjectMeta>>,
@@ -48,7 +48,7 @@ function ruleFor(apiGroup: string, resource: string): Wire<V1PolicyRule> {
   return { apiGroups: [apiGroup], resources: [resource], verbs: [...workspaceVerbs] };
 }
 
-/** A name that says whose grant it is: objects of several namespaces may share a workspace namespace. */
+/** A unique name, because objects of several namespaces may share a workspace namespace. */
 export function grantName(
   base: string,
   { namespace, name }: Identity,
@@ -58,7 +58,7 @@ export function grantName(
   return shortName(base, { prefix, suffix: `${owner}${suffix}`, max: nameLength });
 }
 
-/** Metadata by which a grant is found in whatever namespace it is. */
+/** Metadata to find a grant in any namespace. */
 export function tiedMetadata(
   builder: Builder,
   tie: GrantTie,
