@@ -5,11 +5,9 @@ import { mint } from "../../lab/mint.ts";
 import { openDatabase } from "../../lab/postgres.ts";
 import { TIME_LIMIT } from "./support/cluster.ts";
 import { Platform, secret } from "./support/platform.ts";
-import { SlowBuilds } from "./support/slow-builds.ts";
+import { LASTING, SlowBuilds } from "./support/slow-builds.ts";
 
 const CONTROL_PLANE = "codercontrolplane/coder";
-/** Longer than what happens meanwhile. */
-const BUILD_SECONDS = 20;
 const MAX_DAEMONS = 3;
 
 interface PoolStatus {
@@ -33,7 +31,7 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
       },
     });
     builds = new SlowBuilds(platform);
-    await builds.pushTemplate("steady", { seconds: BUILD_SECONDS, pool: "steady" });
+    await builds.pushTemplate("steady", { seconds: LASTING, pool: "steady" });
   });
   beforeEach(({ onTestFailed }) => onTestFailed(async () => console.error(await platform?.story())));
   afterAll(() => platform?.[Symbol.asyncDispose]());
@@ -121,6 +119,7 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
     await upheaval();
     const { status, worker_id } = await eventually(() => builds.job(workspace), TIME_LIMIT);
     expect(status).toBe("running");
+    await builds.end(workspace, builder);
     const [after] = await builds.untilSucceeded([workspace]);
     expect(after?.worker_id).toBe(worker_id);
     expect(builder).toContain("steady");
@@ -128,7 +127,7 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
 
   test("wait for daemons of a pool at zero, which grows to its maximum and shrinks beside those that build", async () => {
     await builds.pushTemplate("short", { seconds: 1, pool: "queue" });
-    await builds.pushTemplate("long", { seconds: 40, pool: "queue" });
+    await builds.pushTemplate("long", { seconds: LASTING, pool: "queue" });
     await eventually(async () => expect((await pool("queue")).status?.desiredReplicas).toBe(0), TIME_LIMIT);
     const short = ["short-1", "short-2", "short-3", "short-4"];
     await builds.start("long-1", "long");
@@ -142,6 +141,7 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
     const builder = await builds.untilBuilding("long-1");
     await eventually(async () => expect(await staying("queue")).toEqual([builder]), TIME_LIMIT);
     expect((await builds.job("long-1")).status).toBe("running");
+    await builds.end("long-1", builder);
     await builds.untilSucceeded(["long-1"]);
     await untilNoneStays("queue");
   });

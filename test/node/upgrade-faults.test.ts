@@ -5,7 +5,7 @@ import type { UpgradeStage } from "../../src/api/v1alpha1/upgrade.ts";
 import { AT_ONCE, deleteOperatorPod, untilLeader } from "./support/leader.ts";
 import { rolledOut } from "./support/operator.ts";
 import { CODER } from "./support/platform.ts";
-import { SlowBuilds } from "./support/slow-builds.ts";
+import { LASTING, SlowBuilds } from "./support/slow-builds.ts";
 import { CONTROL_PLANE, IMAGE, SCHEMA, Upgrades } from "./support/upgrades.ts";
 
 const place = inject("place");
@@ -85,12 +85,14 @@ const STAGES: readonly Hold[] = [
     stage: "Draining",
     hold: async ({ platform }) => {
       const builds = new SlowBuilds(platform);
-      await builds.pushTemplate("slow", { seconds: 30, pool: "linux" });
+      await builds.pushTemplate("slow", { seconds: LASTING, pool: "linux" });
       await builds.start("during", "slow");
       await builds.untilBuilding("during");
     },
     release: async ({ platform }) => {
-      await new SlowBuilds(platform).untilSucceeded(["during"]);
+      const builds = new SlowBuilds(platform);
+      await builds.end("during", await builds.untilBuilding("during"));
+      await builds.untilSucceeded(["during"]);
     },
   },
   {

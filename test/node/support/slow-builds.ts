@@ -12,6 +12,9 @@ export interface ListedJob {
   readonly worker_id?: string;
 }
 
+/** Seconds of a build that lasts until a test ends it. */
+export const LASTING = 240;
+
 /** Builds that take as long as a test wants. They need a daemon and nothing else. */
 export class SlowBuilds {
   readonly #platform: Platform;
@@ -60,6 +63,19 @@ export class SlowBuilds {
         (await this.builders([job]))[0] ?? expect.fail("coderd does not list the daemon that has the job")
       );
     }, TIME_LIMIT);
+  }
+
+  /** Ends a build that its daemon works on, however long it would take. */
+  async end(workspace: string, builder: string): Promise<void> {
+    const { cluster, namespace } = this.#platform;
+    await cluster.kubectl([
+      "exec",
+      `--namespace=${namespace}`,
+      builder,
+      "--",
+      "touch",
+      `/tmp/end-${workspace}`,
+    ]);
   }
 
   /** The pods of the daemons that have these jobs. */

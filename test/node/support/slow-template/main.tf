@@ -10,7 +10,7 @@ terraform {
 
 variable "seconds" {
   type        = number
-  description = "How long a start takes."
+  description = "How long a start takes, unless its daemon has the file that ends it."
 }
 
 data "coder_provisioner" "me" {
@@ -43,7 +43,7 @@ resource "terraform_data" "delay" {
   count = data.coder_workspace.me.start_count
 
   provisioner "local-exec" {
-    command = "sleep ${var.seconds}"
+    command = "for i in $(seq ${var.seconds}); do test -e /tmp/end-${data.coder_workspace.me.name} && exit; sleep 1; done"
   }
 }
 
