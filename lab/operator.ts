@@ -77,7 +77,7 @@ export interface Surroundings {
 
 /**
  * The operator in this process, under the identity and the role it has in production. Returns once its
- * caches are synced. All that it sends goes through a transport that can fail on demand.
+ * caches synced. All that it sends goes through a transport that can fail on demand.
  */
 export async function startOperator(
   cluster: ClusterAccess,

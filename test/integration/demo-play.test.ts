@@ -40,7 +40,7 @@ test("the demo shows how to play, and what it offers works", async () => {
   const leader = await readFile(idea(/kill -9 \$\(cat (.*)\)/), "utf8");
   expect(demo.output).toContain(`(pid ${leader.trim()}) leads`);
   const log = await readFile(idea(/tail -F (.*operator-.*)/).replace("*", "1"), "utf8");
-  expect(log).toContain("operator starts");
+  expect(log).toContain("starting operator");
   await demoKubectl(access, idea(/kubectl (apply -f .*premium.*)/).split(" "));
   await demo.untilPrinted("license premium");
 });

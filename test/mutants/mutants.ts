@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
   {
     guard: "fence: all ways out are closed before the lease is given back",
     file: "packages/kube-controller-runtime/src/manager.ts",
-    from: 'this.#fence.close(new NotLeaderError("leadership was given up"));',
+    from: 'this.#fence.close(new NotLeaderError("leadership was released"));',
     to: "",
     tests: ["packages/kube-controller-runtime/src/manager.test.ts"],
   },

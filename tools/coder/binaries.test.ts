@@ -42,6 +42,6 @@ test("without Go, one sentence says what to do", async () => {
   await expect(
     coderBinaries({ ...machine.context(), env: { ...machine.env, PATH: "/nowhere" } }),
   ).rejects.toThrow(
-    "coder, terraform, coder-old, coder-oss cannot be had: they are built with Go, which is not installed",
+    "coder, terraform, coder-old, coder-oss are not available: they are built with Go, which is not installed",
   );
 });

@@ -77,7 +77,7 @@ async function checkVersion(file: string, { version, module }: GoBinary): Promis
 
 function goNeeded(missing: readonly BinaryName[], cause: GoMissingError): Error {
   return new Error(
-    `${missing.join(", ")} cannot be had: they are built with Go, which is not installed; install Go.`,
+    `${missing.join(", ")} are not available: they are built with Go, which is not installed; install Go.`,
     { cause },
   );
 }

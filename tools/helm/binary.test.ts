@@ -27,7 +27,7 @@ describe("HELM", () => {
   test("is refused when it is another minor version", async () => {
     machine.writeExecutable("my-helm", says("v3.19.2"));
     await expect(find({ HELM: join(machine.folder, "my-helm") })).rejects.toThrow(
-      /HELM cannot be used: .*my-helm is version v3\.19\.2, but tools\/helm\/go\.mod pins v4\.3\.\d+; unset it/,
+      /HELM can't be used: .*my-helm is version v3\.19\.2, but tools\/helm\/go\.mod pins v4\.3\.\d+; unset or correct it/,
     );
   });
 });
@@ -62,7 +62,7 @@ describe("the build", () => {
 
   test("without Go, one sentence says what to do", async () => {
     await expect(find({ PATH: "/nowhere" })).rejects.toThrow(
-      "helm 4.3 cannot be had: it is not on the PATH and Go is not installed to build it; " +
+      "helm 4.3 is not available: it is not on the PATH and Go is not installed to build it; " +
         "install helm 4.3 or Go, or set HELM to the file of a helm 4.3.",
     );
   });

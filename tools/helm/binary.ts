@@ -59,7 +59,7 @@ function pinnedHelm(): GoBinary {
 
 async function given(file: string, pinned: GoBinary): Promise<string> {
   await checkVersion(file, pinned).catch((cause) => {
-    throw new Error(`HELM cannot be used: ${cause.message}; unset it or correct it`, { cause });
+    throw new Error(`HELM can't be used: ${cause.message}; unset or correct it`, { cause });
   });
   return file;
 }
@@ -97,7 +97,7 @@ async function checkVersion(file: string, { version, module }: GoBinary): Promis
 function nothingWorks({ version }: GoBinary, cause: GoMissingError): Error {
   const minor = minorOf(version);
   return new Error(
-    `helm ${minor} cannot be had: it is not on the PATH and Go is not installed to build it; ` +
+    `helm ${minor} is not available: it is not on the PATH and Go is not installed to build it; ` +
       `install helm ${minor} or Go, or set HELM to the file of a helm ${minor}.`,
     { cause },
   );

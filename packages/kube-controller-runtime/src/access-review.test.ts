@@ -82,7 +82,7 @@ test("metrics are served with 401, 403 or 200 by what the bearer may do, and say
   };
   expect(await scrape("scraper")).toEqual({ status: 200, body: "a_metric 1\n" });
   expect(await scrape("guest")).toEqual({ status: 403, body: "forbidden\n" });
-  expect(await scrape()).toEqual({ status: 401, body: "send a bearer token\n" });
+  expect(await scrape()).toEqual({ status: 401, body: "bearer token required\n" });
   expect((await scrape("broken")).status).toBe(500);
   await server?.close();
 });

@@ -4,26 +4,34 @@ import type { Clock } from "./clock.ts";
 import { SubjectAccessReview, TokenReview } from "./kinds.ts";
 import type { PolicyRule } from "./rbac.ts";
 
-/** What the API server says of who asks. */
+/** The API server's verdict on a client. */
 export type Access = "allowed" | "unauthenticated" | "forbidden" | "busy";
 
-/** Judges who may `GET` a path, by the `Authorization` header of the request. Rejects when nobody could be asked. */
+/**
+ * Decides whether a client may `GET` a path, by the `Authorization` header of the request. Rejects if the API
+ * server could not be asked.
+ */
 export type Authorize = (authorization: string | undefined, path: string) => Promise<Access>;
 
-/** What the operator's role must allow for `reviewAccess`; both are parts of the ClusterRole `system:auth-delegator`. */
+/**
+ * Permissions that the operator's role needs for `reviewAccess`; both are part of the ClusterRole
+ * `system:auth-delegator`.
+ */
 export const accessReviewRules: readonly PolicyRule[] = [
   {
     resources: ["tokenreviews.authentication.k8s.io", "subjectaccessreviews.authorization.k8s.io"],
     verbs: ["create"],
-    because: "Ask who scrapes the metrics, and whether that is allowed.",
+    because: "Authenticate and authorize clients that scrape the metrics.",
   },
 ];
 
-/** Scrapes come every few seconds, so a withdrawn permission ends soon and few of them cost a request. */
+/**
+ * Scrapes repeat every few seconds, so this saves most requests, and a revoked permission still ends soon.
+ */
 const ALLOWED_MS = 60_000;
 const REFUSED_MS = 10_000;
 
-/** Whoever sends made-up tokens must neither fill the memory nor keep the API server busy. */
+/** Limits the memory and the requests that a client with made-up tokens can cause. */
 const MAX_REMEMBERED = 256;
 const MAX_CONCURRENT = 4;
 
@@ -33,9 +41,10 @@ interface Decision {
 }
 
 /**
- * Judges as the API server would: a bearer token by a TokenReview, and what its owner may do by a SubjectAccessReview
- * of the verb `get` on the path as a non-resource URL. A permission is believed for a minute, a refusal for ten
- * seconds; tokens are kept as hashes. The client must not be fenced: standbys are scraped too.
+ * Decides like the API server: a TokenReview authenticates the bearer token, and a SubjectAccessReview
+ * authorizes the verb `get` on the path as a non-resource URL. A permission is cached for a minute, a refusal
+ * for ten seconds; tokens are stored as hashes. The client must not be fenced, because standbys are scraped
+ * too.
  */
 export function reviewAccess(client: Pick<Client, "create">, clock: Clock): Authorize {
   const decisions = new Map<string, Decision>();
@@ -72,7 +81,7 @@ async function review(client: Pick<Client, "create">, token: string, path: strin
   return status?.allowed && !status.denied ? "allowed" : "forbidden";
 }
 
-/** Forgets the oldest when there are too many. */
+/** Evicts the oldest entry when the cache is full. */
 function remember(decisions: Map<string, Decision>, key: string, decision: Decision): void {
   decisions.delete(key);
   decisions.set(key, decision);

@@ -1,8 +1,9 @@
 import type { Dispatcher } from "undici";
 
 /**
- * The same connections, asking `admit` once for each request: when it has got a connection, right before its
- * first byte is written. What `admit` throws ends the request, unsent, and the connection stays usable.
+ * Wraps a dispatcher so that it calls `admit` once for each request, on a connection and right before the
+ * first byte is written. If `admit` throws, the request fails without being sent, and the connection stays
+ * usable.
  */
 export function admittedBy(admit: () => void, connections: Dispatcher): Dispatcher {
   return connections.compose(
@@ -12,7 +13,7 @@ export function admittedBy(admit: () => void, connections: Dispatcher): Dispatch
 
 function admittedHandler(admit: () => void, handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   return {
-    // undici writes the request in the very turn in which this returns.
+    // undici writes the request synchronously after this returns.
     onRequestStart: (controller, context) => {
       admit();
       handler.onRequestStart?.(controller, context);

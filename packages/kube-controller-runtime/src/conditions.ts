@@ -6,19 +6,19 @@ import { redactText } from "./redact.ts";
 /** A condition as Kubernetes stores it. */
 export type Condition = Wire<V1Condition>;
 
-/** What a step says about its condition; times and generation are added when it is stored. */
+/** The state that a step reports for its condition; times and generation are added when it is stored. */
 export interface ConditionState {
   readonly status: "True" | "False" | "Unknown";
-  /** One word in CamelCase, for machines and for looking up in the documentation. */
+  /** One word in CamelCase, for machines and for searching the documentation. */
   readonly reason: string;
-  /** For the person who reads `kubectl describe`: what is wrong, with which object, what to do. */
+  /** A sentence for users of `kubectl describe`: what is wrong, with which object, what to do. */
   readonly message: string;
 }
 
 /**
- * Puts a condition into a list keyed by type. The transition time moves only when the status does; a state
- * that is already there gives back the same list, so an unchanged status stays equal. Of the message is stored what
- * `redactText` leaves of it: steps quote servers.
+ * Sets a condition in a list keyed by type. The transition time changes only with the status. If nothing
+ * changes, the result is the same list, so that an unchanged status stays equal. The message is redacted by
+ * `redactText`, because steps quote servers.
  */
 export function setCondition(
   conditions: readonly Condition[],
@@ -39,10 +39,10 @@ export function setCondition(
   return conditions.map((candidate) => (candidate === present ? condition : candidate));
 }
 
-/** The type of the condition that sums up the others. */
+/** The type of the condition that summarizes the others. */
 export const READY = "Ready";
 
-/** The condition of a type, if a status has it. */
+/** The condition of a type, if present. */
 export function findCondition(
   conditions: readonly Condition[] | undefined,
   type: string,
@@ -50,7 +50,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether both say the same; what else others may have put there does not count. */
+/** Whether both have the same content, ignoring fields that others may have added. */
 function isSame(one: Condition, other: Condition): boolean {
   const fields = ["status", "reason", "message", "observedGeneration"] as const;
   return fields.every((field) => one[field] === other[field]);

@@ -20,11 +20,11 @@ import { WorkQueue } from "./queue/work-queue.ts";
 import { runWorkers } from "./queue/workers.ts";
 import { redactText } from "./redact.ts";
 
-/** Emits Kubernetes Events, which `kubectl describe` shows: what happened to an object. */
+/** Records Kubernetes Events, which `kubectl describe` shows. */
 export interface EventRecorder {
   /**
-   * Reports something that happened to `object`. Returns at once, never throws, and may be called as
-   * often as one likes: repetitions are counted in one Event, and few of them cause a request.
+   * Records an event for `object`. Returns immediately, never throws, and may be called often: repetitions
+   * are counted in one Event and cause few requests.
    */
   event(object: KubeObject, occurrence: Occurrence): void;
 }
@@ -36,7 +36,7 @@ export interface ClusterEventRecorderOptions extends Reporter {
   readonly log: Logger;
 }
 
-/** A write that waits for its turn. */
+/** A pending write. */
 interface Pending {
   readonly series: Series;
   readonly subject: Regarding;
@@ -46,14 +46,15 @@ interface Pending {
 
 const MAX_PENDING = 1_000;
 const MAX_FAILURES = 4;
-/** How long repetitions are gathered before their number is written. */
+/** How long repetitions are collected before their count is written. */
 const GATHER_MS = 5_000;
-/** Two, so that one slow answer does not hold back the next event. */
+/** Two, so that one slow response does not delay the next event. */
 const CONCURRENCY = 2;
 
 /**
- * Records core/v1 Events in the cluster. Each object may cause a burst of writes and then few, and the same again when it
- * is deleted; what waits is bounded, and what can't be written after a few tries is dropped: events are hints, not a record.
+ * Records core/v1 Events in the cluster. Each object may cause a burst of writes and then few, and again when
+ * it is deleted. The queue is bounded, and events that can't be written after a few attempts are dropped:
+ * events are best effort.
  */
 export class ClusterEventRecorder implements EventRecorder {
   readonly #options: ClusterEventRecorderOptions;
@@ -90,7 +91,7 @@ export class ClusterEventRecorder implements EventRecorder {
     this.#queue.add(series.id, { afterMs: series.count === 1 ? 0 : GATHER_MS });
   }
 
-  /** For shutdown: writes what still waits, for at most `withinMs`, and then stops. Never rejects. */
+  /** For shutdown: writes pending events for at most `withinMs`, and then stops. Never rejects. */
   async flush(withinMs: number): Promise<void> {
     const deadline = new AbortController();
     const expired = this.#options.clock.sleep(withinMs, deadline.signal).catch(() => {});
@@ -99,10 +100,12 @@ export class ClusterEventRecorder implements EventRecorder {
     deadline.abort();
   }
 
-  /** Why the object may cause no further write now. */
+  /** Why the object may not cause another write now. */
   #refusal(subjectId: string, now: number): string | undefined {
-    if (this.#pending.size >= MAX_PENDING) return "too many events wait";
-    return this.#correlator.mayWrite(subjectId, now) ? undefined : "the object has used up its events";
+    if (this.#pending.size >= MAX_PENDING) return "too many pending events";
+    return this.#correlator.mayWrite(subjectId, now)
+      ? undefined
+      : "the event budget of the object is exhausted";
   }
 
   async #writeAll(signal: AbortSignal): Promise<void> {
@@ -137,13 +140,13 @@ export class ClusterEventRecorder implements EventRecorder {
     const { count } = series;
     const event = newEvent(eventRef(pending.subject, series.name), this.#options, pending);
     await this.#options.client.create(CoreEvent, event).catch((error) => {
-      // An earlier try got through, but its answer did not.
+      // An earlier attempt succeeded, but its response was lost.
       if (!isAlreadyExists(error)) throw error;
     });
     series.reported = count;
   }
 
-  /** Writes the new count; false when the Event has expired, so that its series starts over. */
+  /** Writes the new count; false if the Event has expired, so that its series starts again. */
   async #patch({ series, subject, occurrence }: Pending): Promise<boolean> {
     const { count } = series;
     try {
@@ -164,11 +167,14 @@ export class ClusterEventRecorder implements EventRecorder {
   }
 
   #drop({ reason }: Occurrence, because: string): void {
-    this.#options.log.debug("event dropped", { reason, because });
+    this.#options.log.debug("dropped an event", { reason, because });
   }
 }
 
-/** Who pays for an event: an object, and once more when it is deleted, since what stays behind is reported only then. */
+/**
+ * The budget key of an event: the object, and a second one for its deletion, because remaining resources are
+ * only reported then.
+ */
 function budgetOf({ metadata: { uid, namespace, name = "", deletionTimestamp } = {} }: KubeObject): string {
   const id = uid ?? keyOf({ namespace, name });
   return deletionTimestamp ? `${id} deleted` : id;

@@ -1,18 +1,17 @@
 import { NotLeaderError } from "./errors.ts";
 
 /**
- * What stands between this process and everything that it could change: Kubernetes, and everything else that a
- * controller reaches. Each way out asks at the moment its request leaves the process, because a request may
- * have waited long for a connection.
+ * Guards everything that this process can change: Kubernetes, and other systems that a controller accesses.
+ * Each request is checked when it is sent, because it may have waited for a connection.
  */
 export interface Fence {
-  /** Aborted for good once leadership is lost or given up. What is under way must be cut then. */
+  /** Aborted permanently when leadership is lost or released. Requests in progress must be aborted then. */
   readonly signal: AbortSignal;
-  /** Throws `NotLeaderError` unless what is sent now comes from the only leader. */
+  /** Throws `NotLeaderError` unless this process is the only leader now. */
   assertLeading(): void;
 }
 
-/** The same fence for one run, which also closes when the run has had its time. */
+/** The same fence for one run, which also closes at the run's deadline. */
 export function closedBy(deadline: AbortSignal, fence: Fence): Fence {
   return {
     signal: AbortSignal.any([fence.signal, deadline]),
@@ -23,20 +22,20 @@ export function closedBy(deadline: AbortSignal, fence: Fence): Fence {
   };
 }
 
-/** The fence of a process. It lets nothing pass before it is opened, and nothing ever again once it is closed. */
+/** The fence of a process. It admits nothing before it is opened, and nothing after it is closed. */
 export class LeaderFence implements Fence {
   readonly #closed = new AbortController();
   readonly signal: AbortSignal = this.#closed.signal;
   #isLeader: (() => boolean) | undefined;
 
-  /** The first question that finds leadership lost closes the fence: nobody need notice by other means. */
+  /** The first call after leadership is lost closes the fence. */
   assertLeading(): void {
-    if (this.#isLeader && !this.#isLeader()) this.close(new NotLeaderError("this process no longer leads"));
+    if (this.#isLeader && !this.#isLeader()) this.close(new NotLeaderError("this process lost leadership"));
     this.signal.throwIfAborted();
-    if (!this.#isLeader) throw new NotLeaderError("this process does not lead yet");
+    if (!this.#isLeader) throw new NotLeaderError("this process is not the leader yet");
   }
 
-  /** Lets pass what comes while `isLeader` says so. */
+  /** Admits requests while `isLeader` returns true. */
   open(isLeader: () => boolean): void {
     this.#isLeader = isLeader;
   }

@@ -19,7 +19,7 @@ export function fnv1a64(text: string): string {
   return hash.toString(16).padStart(16, "0");
 }
 
-/** Changes when any of this changes, without keeping any of it: secrets may be among it. */
+/** A hash that changes with any part; the parts may be secrets. */
 export function fingerprint(parts: readonly (string | undefined)[]): string {
   return digest("sha256", JSON.stringify(parts));
 }

@@ -64,7 +64,7 @@ describe("serveProbes", () => {
     await clock.advance(1_900);
     const response = await answer;
     expect(response.status).toBe(500);
-    expect(await response.text()).toContain("[-] stuck: no answer in time\n[+] fine\n");
+    expect(await response.text()).toContain("[-] stuck: timed out\n[+] fine\n");
   });
 
   it("leaves no timer behind when checks answer", async () => {
@@ -117,7 +117,7 @@ describe("a listen address", () => {
   });
 
   it.each(["", "8080", "host", ":99999", "::1:80", "a:b"])("may not be '%s'", async (address) => {
-    await expect(serveMetrics({ address, registry })).rejects.toThrow("is no listen address");
+    await expect(serveMetrics({ address, registry })).rejects.toThrow("is not a listen address");
   });
 
   it("that is taken fails with its name", async () => {

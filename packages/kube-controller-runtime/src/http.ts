@@ -4,11 +4,11 @@ import type { Access, Authorize } from "./access-review.ts";
 import type { Clock } from "./clock.ts";
 import { messageOf } from "./errors.ts";
 
-/** Whether something is in order; the name says what is not. May throw to say why. */
+/** Named checks; a failed one may throw to say why. */
 export type Checks = Readonly<Record<string, () => boolean | Promise<boolean>>>;
 
 export interface ProbeOptions {
-  /** `:8081`, `127.0.0.1:8081`, `[::1]:8081`; port 0 takes a free one; `0` alone serves nothing. */
+  /** `:8081`, `127.0.0.1:8081`, `[::1]:8081`; port 0 selects a free port; `0` alone disables the server. */
   readonly address: string;
   readonly clock: Clock;
   readonly healthz: Checks;
@@ -19,14 +19,14 @@ export interface MetricsOptions {
   /** As for probes. */
   readonly address: string;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
-  /** Who may read them: everybody when absent. */
+  /** Decides who may read the metrics; everyone if absent. */
   readonly authorize?: Authorize | undefined;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface HttpServer {
   readonly port: number;
-  /** Stops at once: open connections are cut, because nobody needs the answer of a process that ends. */
+  /** Stops immediately and closes open connections. */
   close(): Promise<void>;
 }
 
@@ -39,17 +39,21 @@ interface Reply {
 type Routes = ReadonlyMap<string, (request: IncomingMessage) => Promise<Reply>>;
 
 const REFUSALS: Readonly<Record<Exclude<Access, "allowed">, Reply>> = {
-  unauthenticated: { status: 401, body: "send a bearer token\n", headers: { "www-authenticate": "Bearer" } },
+  unauthenticated: {
+    status: 401,
+    body: "bearer token required\n",
+    headers: { "www-authenticate": "Bearer" },
+  },
   forbidden: { status: 403, body: "forbidden\n" },
   busy: { status: 503, body: "busy\n", headers: { "retry-after": "1" } },
 };
 
-/** Below two seconds with some room: the usual limit of a probe with a long timeout. */
+/** Below two seconds with some margin: a common timeout of probes. */
 const CHECK_TIMEOUT_MS = 1_500;
 
 /**
- * Serves `/healthz` and `/readyz`: 200 when all checks pass, else 500 with the names of those that don't.
- * An answer always comes within two seconds; a check that hangs has failed.
+ * Serves `/healthz` and `/readyz`: 200 if all checks pass, otherwise 500 with the names of the failed ones.
+ * Responds within two seconds; a check that hangs has failed.
  */
 export function serveProbes(options: ProbeOptions): Promise<HttpServer | undefined> {
   const { address, clock, healthz, readyz } = options;
@@ -60,7 +64,7 @@ export function serveProbes(options: ProbeOptions): Promise<HttpServer | undefin
   return serve(address, routes);
 }
 
-/** Serves `/metrics` in Prometheus' text form, to those whom `authorize` allows it. */
+/** Serves `/metrics` in the Prometheus text format to clients that `authorize` allows. */
 export function serveMetrics(options: MetricsOptions): Promise<HttpServer | undefined> {
   const { address, registry, authorize } = options;
   const metrics = async ({ headers }: IncomingMessage): Promise<Reply> => {
@@ -82,12 +86,12 @@ async function runChecks(checks: Checks, clock: Clock): Promise<Reply> {
 
 async function runCheck(check: Checks[string], clock: Clock): Promise<string | undefined> {
   const late = Promise.withResolvers<string>();
-  const cancel = clock.setTimer(() => late.resolve("no answer in time"), CHECK_TIMEOUT_MS);
+  const cancel = clock.setTimer(() => late.resolve("timed out"), CHECK_TIMEOUT_MS);
   const answer = (async () => ((await check()) ? undefined : "not ready"))().catch(messageOf);
   return Promise.race([answer, late.promise]).finally(cancel);
 }
 
-/** Resolves once the server listens; with `undefined` when the address says that it should not. */
+/** Resolves once the server listens; with `undefined` if it is disabled. */
 async function serve(address: string, routes: Routes): Promise<HttpServer | undefined> {
   const listen = parseListenAddress(address);
   if (!listen) return undefined;
@@ -133,13 +137,13 @@ async function replyTo(routes: Routes, request: IncomingMessage): Promise<Reply>
   }
 }
 
-/** Where to listen; `undefined` for the address `0`. Throws for what is no address. */
+/** Where to listen; `undefined` for the address `0`. Throws if the address is not valid. */
 export function parseListenAddress(address: string): { host?: string; port: number } | undefined {
   if (address === "0") return undefined;
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]*)):(\d{1,5})$/i.exec(address);
   const port = Number(match?.[3]);
   if (!match || port > 65_535)
-    throw new TypeError(`"${address}" is no listen address: write host:port, :port, or 0 for none`);
+    throw new TypeError(`"${address}" is not a listen address; use host:port, :port, or 0 to disable it`);
   const host = match[1] || match[2];
   return host ? { host, port } : { port };
 }

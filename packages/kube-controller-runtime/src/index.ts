@@ -1,6 +1,7 @@
 /**
- * A controller runtime for Kubernetes operators in TypeScript. Read in this order: `watch/` → `cache/` → `queue/` →
- * `controller/` → `reconcile/` → `effects/` → `manager.ts`. What is exported here follows semantic versioning; what is not may change any day.
+ * A controller runtime for Kubernetes operators in TypeScript. Read in this order: `watch/` → `cache/` →
+ * `queue/` → `controller/` → `reconcile/` → `effects/` → `manager.ts`. The exports of this file follow
+ * semantic versioning; everything else may change at any time.
  */
 
 // Objects and kinds.
@@ -24,7 +25,7 @@ export { type Condition, type ConditionState, findCondition, setCondition } from
 export { backoff } from "./backoff.ts";
 export { fingerprint, fnv1a32, fnv1a64 } from "./hash.ts";
 
-// A controller and its reconcile.
+// Controllers and reconciles.
 export {
   type Controller,
   controller,
@@ -52,7 +53,7 @@ export { messageOf, NotLeaderError, RunTimeoutError, TerminalError } from "./err
 export { ClusterEventRecorder, type EventRecorder } from "./events.ts";
 export type { PolicyRule, Verb } from "./rbac.ts";
 
-// The frame of a reconcile: first status, checkpoints, conflicts, the end of a run.
+// The frame of a reconcile: first status, checkpoints, conflicts, result.
 export { type Environment, reconciler } from "./reconcile/reconciler.ts";
 export type { Fresh, OwnObject } from "./reconcile/own-object.ts";
 export { accept, isNew } from "./reconcile/accept.ts";
@@ -63,7 +64,7 @@ export { explain } from "./reconcile/explain.ts";
 export { AVAILABLE, finish, type StartMemory, UNREPORTED } from "./reconcile/finish.ts";
 export { applied, blocked, notRequested, summary } from "./reconcile/result.ts";
 
-// Changes on another side that outlive the process: plan, act, record, back off after a failure.
+// Changes in external systems that outlive the process: plan, act, record, back off after a failure.
 export { type Attempt, Backoff, type BackedOff, type BackoffRule } from "./effects/backoff.ts";
 export {
   type Effect,
@@ -74,7 +75,7 @@ export {
   settle,
 } from "./effects/settle.ts";
 
-// The process: operator, manager, leadership, HTTP endpoints, log.
+// The process: operator, manager, leader election, HTTP endpoints, log.
 export { type Metrics, type OperatorEnvironment, type OperatorOptions, runOperator } from "./operator.ts";
 export { Manager, type ManagerObserver, type ManagerOptions } from "./manager.ts";
 export type { FinishedRun } from "./controller/runner.ts";
@@ -110,7 +111,7 @@ export {
   isTransient,
 } from "./client/error.ts";
 
-// Watches and caches, each usable alone.
+// Watches and caches, each usable separately.
 export { watcher } from "./watch/watcher.ts";
 export { Cache, type CacheOptions } from "./cache/cache.ts";
 export { Caches } from "./cache/caches.ts";

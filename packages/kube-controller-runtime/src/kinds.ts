@@ -25,7 +25,7 @@ export type Eviction = Wire<k8s.V1Eviction>;
 export type TokenReview = Wire<k8s.V1TokenReview>;
 export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 
-/** Names a resource type; `plural` is the lower-case plural used in URLs. */
+/** Defines a resource type; `plural` is the lower-case plural used in URLs. */
 export function kind<T extends KubeObject>(
   apiVersion: string,
   names: { kind: string; plural: string; namespaced?: boolean },
@@ -34,7 +34,7 @@ export function kind<T extends KubeObject>(
 }
 
 /**
- * A subresource as a kind of its own, for the methods of a client: `get` and the patches read and write it, `create`
+ * A subresource as a kind, for the methods of a client: `get` and the patches read and write it, `create`
  * posts to it. It has the name of its object, and can't be listed, watched or cached.
  */
 export function subresource<T extends KubeObject>(
@@ -45,21 +45,21 @@ export function subresource<T extends KubeObject>(
   return { apiVersion, kind, plural: name, namespaced: of.namespaced, of };
 }
 
-/** How many replicas an object has: `client.mergePatch(scaleOf(Deployment), ref, { spec: { replicas: 3 } })`. */
+/** The scale of a kind: `client.mergePatch(scaleOf(Deployment), ref, { spec: { replicas: 3 } })`. */
 export function scaleOf(kind: Kind): Kind<Scale> {
   return subresource(kind, { name: "scale", apiVersion: "autoscaling/v1", kind: "Scale" });
 }
 
 /**
- * Some of a kind's objects, with a cache of their own: two controllers, or one, can watch the same kind by different
- * selectors. Name it wherever the kind is named, in `owns` and `watches` as in `caches.of`.
+ * A selection of a kind's objects with its own cache, so that the same kind can be watched by different
+ * selectors. Use it wherever the kind is used: in `owns`, `watches` and `caches.of`.
  */
 export function select<T extends KubeObject>(kind: Kind<T>, selection: KindSelection): Kind<T> {
   return { ...kind, selection };
 }
 
 export const ConfigMap = kind<ConfigMap>("v1", { kind: "ConfigMap", plural: "configmaps" });
-/** A pod template, or whatever else a controller may have to go back to. Its data can't be changed. */
+/** An immutable snapshot, such as of a pod template, for rollbacks. */
 export const ControllerRevision = kind<ControllerRevision>("apps/v1", {
   kind: "ControllerRevision",
   plural: "controllerrevisions",
@@ -87,8 +87,8 @@ export const Namespace = kind<Namespace>("v1", {
 });
 export const Pod = kind<Pod>("v1", { kind: "Pod", plural: "pods" });
 /**
- * Ends a pod as `kubectl drain` does: `client.create(PodEviction, { metadata: { namespace, name } })`. Rejects with
- * `TooManyRequests` while a disruption budget forbids it, which holds up no other request.
+ * Evicts a pod like `kubectl drain`: `client.create(PodEviction, { metadata: { namespace, name } })`. Rejects
+ * with `TooManyRequests` while a disruption budget forbids it, without delaying other requests.
  */
 export const PodEviction = subresource<Eviction>(Pod, {
   name: "eviction",

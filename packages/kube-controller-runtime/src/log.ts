@@ -1,7 +1,10 @@
-/** Facts beside a log message. Values must be safe to print: never an object that may hold a secret. */
+/**
+ * Additional fields of a log message. Values must be safe to print: never an object that may contain a
+ * secret.
+ */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** A structured logger. `child` adds fields to every later line, for example the id of a run. */
+/** A structured logger. `child` adds fields to all later lines, such as the ID of a run. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;

@@ -1,27 +1,27 @@
 import type { LogFields, Logger } from "./log.ts";
 import { printableFields, redactText } from "./redact.ts";
 
-/** How severe a line is, the least severe first. */
+/** Levels in ascending order of severity. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** `json`: one object per line; `text`: the same for people. */
+/** `json`: one object per line; `text`: the same in a readable format. */
 export type LogFormat = "json" | "text";
 
-/** What a logger writes, and where. */
+/** Options of a logger. */
 export interface LoggerOptions {
-  /** The least severe lines that are written. */
+  /** The minimum level that is written. */
   readonly level: LogLevel;
-  /** Where lines go; standard output when absent. */
+  /** Where lines are written; defaults to standard output. */
   readonly destination?: { write(line: string): void };
-  /** `json` when absent. */
+  /** Defaults to `json`. */
   readonly format?: LogFormat;
 }
 
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 /**
- * A logger that writes one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`; or the same as
- * text. Every field passes through a redaction first, so a field that should not have been logged shows as redacted.
+ * A logger that writes one JSON object per line: `level`, `time` (ISO 8601), the fields, `msg`; or the same
+ * as text. Every field is redacted first, as a safety net for secrets.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, destination = process.stdout, format = "json" } = options;
@@ -36,7 +36,7 @@ function lineLogger(least: number, write: (line: string) => void, common: LogFie
       if (SEVERITY[level] < least) return;
       const own = { level, time: new Date().toISOString() };
       const line = { ...own, ...common, ...printableFields(fields) };
-      // A field of the same name must not pass for the line's own.
+      // The line's own fields take precedence over fields with the same name.
       write(`${JSON.stringify({ ...line, ...own, msg: redactText(message) })}\n`);
     };
   return {
@@ -51,8 +51,8 @@ function lineLogger(least: number, write: (line: string) => void, common: LogFie
 const LEVEL_WIDTH = "error".length;
 
 /**
- * A JSON line of the log as a person reads it: `<time> <LEVEL> <message> key=value …`. Always one line; a text with
- * anything but letters, digits and common punctuation in it is quoted as JSON quotes it.
+ * Formats a JSON line of the log as text: `<time> <LEVEL> <message> key=value …`. Always one line; text with
+ * characters other than letters, digits and common punctuation is quoted like in JSON.
  */
 export function logText(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<"level" | "time" | "msg", string>;

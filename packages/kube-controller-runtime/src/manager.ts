@@ -22,55 +22,58 @@ interface LeaderElection {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique to this process. */
   readonly identity: string;
-  /** One with connections of its own, so that a renewal never waits behind work; else the manager's. */
+  /**
+   * A client with its own connections, so that a renewal never waits behind other requests; defaults to the
+   * manager's client.
+   */
   readonly client?: Client;
 }
 
-/** What the manager reports about itself; metrics implement it. */
+/** Observes a manager; metrics implement it. */
 export interface ManagerObserver {
   queue(controller: string): QueueObserver;
   reconciled(controller: string, run: FinishedRun): void;
   watchRestarted(resource: string, reason: string): void;
-  /** Called once for every cache, at the start. */
+  /** Called once for every cache at startup. */
   cached(kind: Kind, objects: StoreReader<KubeObject>): void;
   leading(isLeader: boolean): void;
   /** A request for the Lease failed. */
   leaseFailed(reason: string): void;
 }
 
-/** What a manager works with. `runOperator` has defaults for most of it. */
+/** Options of a manager. `runOperator` has defaults for most of them. */
 export interface ManagerOptions {
   readonly client: FenceableClient;
-  /** The fence that all other ways out of the process pass too; one of its own when there are none. */
+  /** The fence for all other external requests; defaults to a new one. */
   readonly fence?: LeaderFence;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Owner of the fields we apply, and reporter of our events. Must be that of the client. */
+  /** The manager of applied fields, and the reporter of events. Must be the same as the client's. */
   readonly fieldManager: string;
-  /** The annotations by which objects say whose they are. Must stay the same from release to release. */
+  /** The annotations that record ownership. Must not change between releases. */
   readonly marks: OwnershipMarks;
-  /** Which process this is, for events. */
+  /** Identifies this process in events. */
   readonly instance: string;
   readonly controllers: readonly Controller[];
-  /** Namespaces to work in; the whole cluster when empty. */
+  /** Namespaces to work in; empty means the whole cluster. */
   readonly namespaces: readonly string[];
-  /** Without it this process takes itself for the only one. */
+  /** If absent, this process assumes that it is the only one. */
   readonly leaderElection?: LeaderElection;
-  /** Runs of one controller at the same time. */
+  /** Number of concurrent runs of one controller. */
   readonly concurrency: number;
-  /** How long runs that have begun may go on after the signal. */
+  /** How long active runs may continue after the signal. */
   readonly shutdownGraceMs: number;
   readonly observer?: ManagerObserver;
 }
 
-/** How long events that wait to be written may hold up the end. */
+/** How long pending events may delay the shutdown. */
 const EVENT_FLUSH_MS = 1_000;
 
 /**
- * Runs controllers. Caches are warm before leadership is sought, so a standby takes over at once; workers
- * run only while leading, after the objects of their kinds were listed again. Runs end first, then watches, then the
- * fence is closed; the Lease is given back last.
+ * Runs controllers. Caches sync before leader election, so that a standby takes over quickly; workers run
+ * only while leading, after a relist of their kinds. On shutdown, runs end first, then watches, then the
+ * fence is closed; the Lease is released last.
  */
 export class Manager {
   readonly #options: ManagerOptions;
@@ -98,14 +101,14 @@ export class Manager {
     for (const cache of this.#caches.all()) observer?.cached(cache.kind, cache);
   }
 
-  /** The kinds whose caches are not complete yet; none means ready. */
+  /** The kinds whose caches are not synced yet; empty means ready. */
   unsynced(): string[] {
     return [...this.#caches.all()].filter((cache) => !cache.synced).map((cache) => resourceName(cache.kind));
   }
 
   /**
-   * Runs until the signal is aborted, then stops in order and resolves. Rejects with `NotLeaderError` when
-   * leadership is lost: the process must end, because what it knows may no longer be true.
+   * Runs until the signal is aborted, then shuts down and resolves. Rejects with `NotLeaderError` when
+   * leadership is lost: the process must exit, because its state may be out of date.
    */
   async run(signal: AbortSignal): Promise<void> {
     const stopReading = new AbortController();
@@ -114,7 +117,7 @@ export class Manager {
     try {
       await untilAborted(signal, Promise.all(caches.map((cache) => cache.whenSynced())));
       if (signal.aborted) return;
-      this.#options.log.info("caches are synced", { kinds: caches.length });
+      this.#options.log.info("caches synced", { kinds: caches.length });
       await this.#lead(signal, stopReading);
     } finally {
       this.#stopReading(stopReading);
@@ -135,8 +138,8 @@ export class Manager {
     } finally {
       await this.#events.flush(EVENT_FLUSH_MS);
       this.#stopReading(stopReading);
-      // Whoever is given the Lease must find that nothing comes from here any more.
-      this.#fence.close(new NotLeaderError("leadership was given up"));
+      // The next holder of the Lease must be able to rely on this process not sending any more requests.
+      this.#fence.close(new NotLeaderError("leadership was released"));
       await this.#leader?.release();
       observer?.leading(false);
     }
@@ -148,8 +151,8 @@ export class Manager {
   }
 
   /**
-   * Runs the workers until the signal, and then lets what has begun finish. The loss of leadership, which closes
-   * the fence, is thrown at once: another process leads, so nobody must wait for what this one still does.
+   * Runs the workers until the signal, and then lets active runs finish. The loss of leadership, which closes
+   * the fence, is thrown immediately, because another process already leads.
    */
   async #work(signal: AbortSignal): Promise<void> {
     const stopWork = new AbortController();
@@ -170,8 +173,8 @@ export class Manager {
   }
 
   /**
-   * The caches of a standby may be minutes behind without a sign of it. Statuses record what the process before has done, so
-   * no run begins on those of an earlier time.
+   * The caches of a standby may be minutes behind without any indication. Statuses record the work of the
+   * previous leader, so runs must not start with old ones.
    */
   #relist(): Promise<unknown> {
     const kinds = this.#leader ? this.#options.controllers.map(({ kind }) => kind) : [];
@@ -201,7 +204,7 @@ export class Manager {
     );
   }
 
-  /** What runs work with while the fence lets them write. */
+  /** The context of runs while the fence admits writes. */
   #contextOf(fence: Fence): Omit<RunContext, "log" | "referenced" | "follow"> {
     const { clock, fieldManager, marks } = this.#options;
     const caches = this.#caches;
@@ -222,7 +225,7 @@ export class Manager {
   }
 }
 
-/** Resolves with the work or with the signal, whichever comes first. */
+/** Resolves with the work or with the signal, whichever is first. */
 async function untilAborted(signal: AbortSignal, work: Promise<unknown>): Promise<void> {
   if (signal.aborted) return;
   const aborted = Promise.withResolvers<void>();

@@ -1,8 +1,7 @@
 /**
- * Takes secrets out of text by their shape: credentials in URLs, passwords of connection strings and forms, bearer
- * tokens, JWTs and session tokens. The
- * text comes from outside and may be made to be slow to search, so it is cut first and then read from the left
- * once: the work is linear in what is left, which `charactersRead` lets a test count.
+ * Masks secrets in text by their shape: credentials in URLs, passwords in connection strings and forms,
+ * bearer tokens, JWTs and session tokens. The text may be crafted to be slow to search, so it is truncated
+ * and then scanned once from the left: the work is linear, which `charactersRead` lets a test verify.
  */
 
 const SCHEME_END = "://";
@@ -11,13 +10,13 @@ const JWT_START = "eyJ";
 const TOKEN_ID_LENGTH = 10;
 const TOKEN_SECRET_LENGTH = 22;
 
-/** As connection strings and forms write it, in quotes or not. */
+/** In the syntax of connection strings and forms, quoted or not. */
 const PASSWORD = /\b(password|passwd|pwd)=(?:'[^']*'?|"[^"]*"?|[^\s;&]+)/gi;
 
 export interface MaskOptions {
-  /** What stands in the place of a secret. */
+  /** The replacement for a secret. */
   readonly mark: string;
-  /** As much of the text as is looked at; the rest is dropped, and an ellipsis says so. */
+  /** Maximum length to scan; the rest is replaced by an ellipsis. */
   readonly limit: number;
 }
 
@@ -27,12 +26,15 @@ export interface Masked {
 }
 
 /**
- * Every secret that is looked for has one of these in it, unless a cut divides it: the mark of a URL, of a bearer token, a JWT
- * or a password, or the second part of a session token.
+/**
+ * Every kind of secret contains one of these, unless it is truncated: the mark of a URL, of a bearer token, a
+ * JWT or a password, or the second part of a session token.
  */
 const TRACE = /:\/\/|bearer|eyJ|(?:password|passwd|pwd)=|-\w{22}/i;
 
-/** `text` up to `limit`, without what is shaped like a secret. A secret that the cut divides is masked too. */
+/**
+ * `text` up to `limit`, without anything that looks like a secret. A secret that is truncated is masked too.
+ */
 export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked {
   const isCut = text.length > limit;
   if (!isCut && !TRACE.test(text)) return { text, charactersRead: text.length };
@@ -49,7 +51,7 @@ export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked 
   return { text: `${masked}${isCut ? "…" : ""}`, charactersRead: scan.charactersRead };
 }
 
-/** A stretch of the text; `isLast` when it ends where the text was cut, so that it may have gone on. */
+/** A section of the text; `isLast` if it ends where the text was truncated. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
@@ -64,7 +66,7 @@ class Scan {
     this.text = text;
   }
 
-  /** The end of the run of characters that `belong`, from `from` on. */
+  /** The end of the run of characters for which `belong` is true, starting at `from`. */
   runEnd(from: number, belongs: (code: number) => boolean, end: number): number {
     let at = from;
     while (at < end && belongs(this.text.charCodeAt(at))) at++;
@@ -72,7 +74,10 @@ class Scan {
     return at;
   }
 
-  /** The runs of characters that `belong`, each with the text before it; the last one is empty when others end the stretch. */
+  /**
+   * The runs of characters for which `belong` is true, each with the text before it; the last one may be
+   * empty.
+   */
   *runs({ start, end, isLast }: Stretch, belongs: (code: number) => boolean) {
     for (let at = start; at < end; ) {
       const from = this.runEnd(at, (code) => !belongs(code), end);
@@ -92,12 +97,12 @@ function maskWord(scan: Scan, word: Stretch, mark: string): string {
   return `${parts.join("")}${url === undefined ? "" : mark}`;
 }
 
-/** What comes before a secret, if there is one, which begins within the stretch. */
+/** The part before a secret that begins in the section, if there is one. */
 function upTo(secret: number | undefined, stretch: Stretch): Stretch {
   return secret === undefined ? stretch : { ...stretch, end: secret, isLast: false };
 }
 
-/** Where in the word the first URL's host or credentials begin, if one of its URLs has credentials. */
+/** The start of the first URL's host or credentials in the word, if one of its URLs has credentials. */
 function credentialsOf(scan: Scan, { start, end, isLast }: Stretch): number | undefined {
   let first: number | undefined;
   for (let at = start; at < end; ) {
@@ -114,7 +119,7 @@ function credentialsOf(scan: Scan, { start, end, isLast }: Stretch): number | un
   return undefined;
 }
 
-/** The end of a URL: that of the word, or the colon of the next URL's scheme. */
+/** The end of a URL: the end of the word, or the colon of the next URL's scheme. */
 function nextScheme(scan: Scan, from: number, end: number): number {
   let at = scan.runEnd(from, (code) => code !== COLON, end);
   while (at < end && !scan.text.startsWith(SCHEME_END, at))
@@ -122,7 +127,7 @@ function nextScheme(scan: Scan, from: number, end: number): number {
   return at;
 }
 
-/** `user:pass@host`, also with a slash in the password, which nobody should write but people do. */
+/** `user:pass@host`, also with an unescaped slash in the password, which is invalid but common. */
 function hasCredentials(scan: Scan, { start, end, isLast }: Stretch): boolean {
   const authority = scan.runEnd(start, (code) => code !== SLASH && code !== AT, end);
   if (scan.text.charCodeAt(authority) === AT && authority < end) return true;
@@ -147,7 +152,7 @@ function maskRun(scan: Scan, run: Stretch, mark: string): string {
   return `${parts.join("")}${jwt === undefined ? "" : mark}`;
 }
 
-/** Where a JWT begins in the run: `eyJ` at the start of a word, and a dot after it. */
+/** The start of a JWT in the run: `eyJ` at the start of a word, followed by a dot. */
 function jwtIn({ text }: Scan, { start, end, isLast }: Stretch): number | undefined {
   const run = text.slice(start, end);
   for (let at = run.indexOf(JWT_START); at >= 0; at = run.indexOf(JWT_START, at + 1)) {

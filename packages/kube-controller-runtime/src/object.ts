@@ -2,7 +2,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 
 /**
  * The JSON form of a `@kubernetes/client-node` class: dates are RFC 3339 strings, and names that the
- * generator escaped with an underscore (`_continue`, `_default`) carry their real spelling.
+ * generator escaped with an underscore (`_continue`, `_default`) have their original spelling.
  */
 export type Wire<T> = T extends Date
   ? string
@@ -12,39 +12,39 @@ export type Wire<T> = T extends Date
       ? { [Name in keyof T as Name extends `_${infer Real}` ? Real : Name]: Wire<T[Name]> }
       : T;
 
-/** `metadata` as it is on the wire. */
+/** `metadata` in its JSON form. */
 export type ObjectMeta = Wire<V1ObjectMeta>;
 
-/** What every Kubernetes object has in common; all a cache or a queue needs to know of one. */
+/** The common fields of all Kubernetes objects; sufficient for caches and queues. */
 export interface KubeObject {
   apiVersion?: string;
   kind?: string;
   metadata?: ObjectMeta;
 }
 
-/** An object that the API server has stored: it has an identity and a version. */
+/** An object that the API server has stored: it has a UID and a version. */
 export type Stored<T extends KubeObject> = T & {
   metadata: ObjectMeta & { name: string; uid: string; resourceVersion: string };
 };
 
-/**
- * A resource type of the API server together with the TypeScript type of its objects.
- * Controllers are wired with these values, so a kind is named once.
- */
+/** A resource type of the API server together with the TypeScript type of its objects. */
 export interface Kind<T extends KubeObject = KubeObject> {
   readonly apiVersion: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** The kind whose subresource this is: see `subresource`. Then `plural` is the subresource's name. */
+  /**
+   * The kind of the object, if this is a subresource: see `subresource`. `plural` is then the subresource's
+   * name.
+   */
   readonly of?: Kind;
-  /** Which of the kind's objects a cache holds: see `select`. */
+  /** Limits the objects that a cache holds: see `select`. */
   readonly selection?: KindSelection;
-  /** Carries the object type for inference; never present at run time. */
+  /** For type inference only; never present at run time. */
   readonly objectType?: T;
 }
 
-/** Selectors as the API server reads them. */
+/** Selectors in the syntax of the API server. */
 export interface KindSelection {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -56,7 +56,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** `namespace/name`, or only `name` for cluster-scoped objects: the identity used by caches and queues. */
+/** `namespace/name`, or only `name` for cluster-scoped objects: the key in caches and queues. */
 export type ObjectKey = string;
 
 /** The key of a reference. */
@@ -69,14 +69,14 @@ export function refOfKey(key: ObjectKey): ObjectRef {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The reference to an object that has a name; throws for one that was never named. */
+/** The reference to an object; throws if it has no name. */
 export function refOf(object: KubeObject): ObjectRef {
   const { name, namespace } = object.metadata ?? {};
   if (!name) throw new TypeError(`a ${object.kind ?? "object"} without metadata.name has no reference`);
   return { namespace, name };
 }
 
-/** The key of an object; throws for one that was never named. */
+/** The key of an object; throws if it has no name. */
 export function keyOfObject(object: KubeObject): ObjectKey {
   return keyOf(refOf(object));
 }
@@ -92,7 +92,7 @@ export function groupOf(kind: Pick<Kind, "apiVersion">): string {
   return slash < 0 ? "" : kind.apiVersion.slice(0, slash);
 }
 
-/** `deployments.apps`, `deployments.apps/scale`: how people and RBAC name a resource type. */
+/** `deployments.apps`, `deployments.apps/scale`: the name of a resource type in RBAC and kubectl. */
 export function resourceName(kind: Kind): string {
   if (kind.of) return `${resourceName(kind.of)}/${kind.plural}`;
   const group = groupOf(kind);

@@ -14,68 +14,71 @@ import type { Logger } from "./log.ts";
 import { createLogger } from "./logging.ts";
 import { Manager, type ManagerObserver, type ManagerOptions } from "./manager.ts";
 
-/** Observes the manager and its requests, and is scraped: `RuntimeMetrics` of the entry `prometheus` is one. */
+/**
+ * Observes the manager and its requests, and provides metrics: for example, `RuntimeMetrics` of the entry
+ * `prometheus`.
+ */
 export interface Metrics extends ManagerObserver {
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
   requested(request: FinishedRequest): void;
 }
 
-/** What the process gives to controllers that reach more than the API server. */
+/** The environment for controllers that access other systems than the API server. */
 export interface OperatorEnvironment {
-  /** Every other way out of the process must pass it: see `Fence`. */
+  /** Guards every other external request: see `Fence`. */
   readonly fence: Fence;
   readonly credentials: Credentials;
   readonly log: Logger;
 }
 
-/** The settings of `runOperator`; only the first three have no default. */
+/** The options of `runOperator`; only the first three are required. */
 export interface OperatorOptions {
   /** The field manager, the reporter of events, the user agent and the name of the Lease. Never change it. */
   readonly name: string;
-  /** The annotations that mark children, or the domain that they are below: `example.com`. Never change them. */
+  /** The annotations that mark children, or their domain: `example.com`. Never change them. */
   readonly marks: OwnershipMarks | string;
   readonly controllers:
     | readonly Controller[]
     | ((environment: OperatorEnvironment) => readonly Controller[] | Promise<readonly Controller[]>);
   /** For the user agent and the log. */
   readonly version?: string;
-  /** Else `KUBECONFIG`, the pod's service account, `~/.kube/config`. */
+  /** Defaults to `KUBECONFIG`, the pod's service account, `~/.kube/config`. */
   readonly kubeconfig?: string | undefined;
-  /** Namespaces to work in; the whole cluster by default. */
+  /** Namespaces to work in; defaults to the whole cluster. */
   readonly namespaces?: readonly string[];
-  /** Runs of one controller at the same time, unless the controller has a limit of its own; 10 by default. */
+  /** Number of concurrent runs of a controller without its own limit; defaults to 10. */
   readonly concurrency?: number;
-  /** The Lease, by default `name` in the pod's own namespace; `false` only where there is one replica at most. */
+  /** The Lease; defaults to `name` in the pod's namespace. Use `false` only with a single replica. */
   readonly leaderElection?: false | { readonly name?: string; readonly namespace?: string | undefined };
-  /** `:8081` by default; `0` serves no probes. */
+  /** Defaults to `:8081`; `0` disables probes. */
   readonly probeAddress?: string;
-  /** No metrics by default. */
+  /** Defaults to no metrics. */
   readonly metrics?: Metrics;
-  /** Where `metrics` are served: `:8080` by default; `0` serves none. */
+  /** Where `metrics` are served; defaults to `:8080`, `0` disables it. */
   readonly metricsAddress?: string;
   /**
-   * Whether a scraper must prove by a bearer token that it may `get` the non-resource URL `/metrics`, as the API server
-   * judges: see `accessReviewRules` for what that needs. Everybody may by default.
+   * Whether a scraper must authenticate with a bearer token and be allowed to `get` the non-resource URL
+   * `/metrics`; for the required permissions, see `accessReviewRules`. By default, everyone may scrape.
    */
   readonly metricsAuth?: boolean;
-  /** One JSON object per line on standard output by default. */
+  /** Defaults to one JSON object per line on standard output. */
   readonly log?: Logger;
-  /** How long runs that have begun may go on after the signal; 20 seconds by default. */
+  /** How long active runs may continue after the signal; defaults to 20 seconds. */
   readonly shutdownGraceMs?: number;
-  /** Stops the operator; SIGTERM and SIGINT by default. */
+  /** Stops the operator; defaults to SIGTERM and SIGINT. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * A renewal must not arrive when nobody waits for it any more, and a server that asks for a long pause must not cost
- * the leadership: the next attempt comes two seconds later at most.
+ * A renewal must not arrive after its deadline, and a server that asks for a long pause must not cost the
+ * leadership: the next attempt follows after at most two seconds.
  */
 const URGENT_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
 
 /**
- * Runs an operator until SIGTERM or SIGINT: credentials from where kubectl finds them, leader election, `/healthz`,
- * `/readyz`, `/metrics`, a structured log, and a stop in order. HTTP comes up first, so that probes can report what is
- * missing, and goes down last. Rejects when leadership is lost or the process can't start: end the process then.
+ * Runs an operator until SIGTERM or SIGINT: credentials like kubectl, leader election, `/healthz`, `/readyz`,
+ * `/metrics`, a structured log, and a graceful shutdown. HTTP starts first, so that probes report what is
+ * missing, and stops last. Rejects if leadership is lost or the process can't start: exit the process then.
  */
 export async function runOperator(options: OperatorOptions): Promise<void> {
   const { name, version = "0", metrics, controllers, log = createLogger({ level: "info" }) } = options;
@@ -106,12 +109,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   for (const server of await serve(options, { manager, authorize }))
     if (server) resources.adopt(server, (it) => it.close());
   const stop = options.signal ?? processSignals(resources);
-  log.info("operator starts", { version });
+  log.info("starting operator", { version });
   await manager.run(stop);
   log.info("operator stopped");
 }
 
-/** The client of the work, and clients for what must not wait behind it, with connections and pauses of their own. */
+/** The main client, and clients for urgent requests, with their own connections and pauses. */
 function clientsOf(
   { name, version = "0", metrics }: OperatorOptions,
   { work, urgent }: { readonly work: Transport; readonly urgent: Transport },
@@ -166,7 +169,7 @@ function areSynced(manager: Manager): boolean {
   return true;
 }
 
-/** Aborted by SIGTERM and SIGINT. A second signal ends the process at once: whoever sends it will not wait. */
+/** Aborted by SIGTERM and SIGINT. A second signal ends the process at once. */
 function processSignals(resources: AsyncDisposableStack): AbortSignal {
   const stop = new AbortController();
   const abort = () => stop.abort();

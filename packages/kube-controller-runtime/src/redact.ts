@@ -3,7 +3,7 @@ import { maskSecrets } from "./mask.ts";
 
 const REDACTED = "[redacted]";
 
-/** Field names whose values are secret wherever they appear, without case and punctuation. */
+/** Names of fields whose values are always secret, ignoring case and punctuation. */
 const SECRET_NAMES = new Set([
   "password",
   "passwd",
@@ -30,16 +30,16 @@ const SECRET_NAMES = new Set([
 
 const MAX_DEPTH = 6;
 
-/** As much of a text as the log, an error or a condition shows. */
+/** Maximum length of a text in the log, an error or a condition. */
 const MAX_TEXT = 8 * 1024;
 
-/** As many values of what was handed to the log as it opens, however deep they are nested. */
+/** Maximum number of values in a log field, at any depth. */
 const MAX_VALUES = 1_000;
 
 /**
- * A printable copy of what was handed to the log. It is the safety net below the rule that
- * secrets are not logged in the first place: values of secret names, passwords in URLs, bearer tokens and
- * JWTs are replaced; errors are reduced to what says what went wrong; objects of a class are not opened.
+ * A printable copy of log fields. This is a safety net, because secrets must not be logged in the first
+ * place: values of secret names, passwords in URLs, bearer tokens and JWTs are replaced; errors are reduced
+ * to their description; class instances are not opened.
  */
 export function printableFields(fields: LogFields): LogFields {
   return printed(fields, 0, { left: MAX_VALUES }) as LogFields;
@@ -64,7 +64,7 @@ function printed(value: unknown, depth: number, values: { left: number }): unkno
   );
 }
 
-/** As many of the items as may still be opened. */
+/** As many items as the limit still allows. */
 function taken<T>(items: readonly T[], values: { left: number }): readonly T[] {
   const some = items.slice(0, Math.max(values.left, 0));
   values.left -= some.length;
@@ -72,14 +72,14 @@ function taken<T>(items: readonly T[], values: { left: number }): readonly T[] {
 }
 
 /**
- * Text without credentials in URLs, bearer tokens, JWTs and session tokens, and of no more than 8 KiB. The work
- * does not grow with longer texts.
+ * Text without credentials in URLs, bearer tokens, JWTs and session tokens, limited to 8 KiB. The work does
+ * not grow with longer texts.
  */
 export function redactText(text: string): string {
   return maskSecrets(text, { mark: REDACTED, limit: MAX_TEXT }).text;
 }
 
-/** Its causes come as their messages, outermost first. */
+/** Causes are included as messages, outermost first. */
 function printableError(error: Error & { reason?: unknown; code?: unknown }): object {
   const causes = causesOf(error).map(textOf);
   return {
@@ -92,9 +92,9 @@ function printableError(error: Error & { reason?: unknown; code?: unknown }): ob
   };
 }
 
-/** A parser quotes what it could not parse in its message, and that may be anything. */
+/** A parser's message quotes its input, which may be anything. */
 function textOf(error: unknown): string {
-  if (error instanceof SyntaxError) return "malformed text";
+  if (error instanceof SyntaxError) return "malformed data";
   return redactText(error instanceof Error ? error.message : `thrown ${typeof error}`);
 }
 
@@ -105,7 +105,7 @@ function causesOf(error: Error, depth = 0): unknown[] {
   return direct.flatMap((cause) => [cause, ...(cause instanceof Error ? causesOf(cause, depth + 1) : [])]);
 }
 
-/** Where a failure of the outside world was raised interests nobody; of a bug it is all that matters. */
+/** The stack of an external failure is not useful; for a bug it is essential. */
 export function isBug(error: unknown): error is Error {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
 }

@@ -7,7 +7,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Issues certificates that whoever trusts `cert` accepts. */
+/** Issues certificates that are valid for clients that trust `cert`. */
 export interface CertificateAuthority extends Certificate {
   /** Issues a server certificate for host names and IPv4 addresses. */
   issue(names: readonly string[], validity?: Validity): Certificate;
@@ -24,7 +24,7 @@ const COMMON_NAME = "2.5.4.3";
 const BASIC_CONSTRAINTS = "2.5.29.19";
 const SUBJECT_ALT_NAME = "2.5.29.17";
 
-/** Makes a CA for one test run, with nothing but Node: the keys are never stored. */
+/** Creates a CA for one test run with Node.js only: the keys are never stored. */
 export function createCertificateAuthority(name = "Test CA"): CertificateAuthority {
   const keys = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const issuer = { name, key: keys.privateKey };

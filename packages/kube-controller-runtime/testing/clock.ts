@@ -8,8 +8,8 @@ interface Timer {
 }
 
 /**
- * A clock that moves only when a test moves it. `advance` fires timers in the order they are due and lets
- * pending promises settle between them, so what a test sees is what real time would have shown.
+ * A clock that only moves when a test moves it. `advance` fires timers in the order they are due and lets
+ * pending promises settle in between, so a test observes the same as in real time.
  */
 export class VirtualClock implements Clock {
   #now: number;
@@ -41,12 +41,12 @@ export class VirtualClock implements Clock {
     return sleepOn(this, ms, signal);
   }
 
-  /** The number of timers that wait: zero means nothing will ever happen by itself. */
+  /** The number of active timers: zero means that nothing will happen by itself. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Moves ahead by `ms` at once, as after a suspend: what has become due fires late, in the order in which it was due. */
+  /** Moves ahead by `ms` at once, as after a suspend: due timers fire late, in order. */
   jump(ms: number): void {
     this.#now += ms;
     for (let next = this.#nextDue(this.#now); next; next = this.#nextDue(this.#now)) {
@@ -55,9 +55,9 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves to the next moment at which something is due, but not past `until`, and lets that settle. */
+  /** Moves to the next due timer, but not past `until`, and lets promises settle. */
   step(until: number): Promise<void> {
-    // One step at a time, whoever asks: what a step starts is over before the next.
+    // One step at a time, even with several callers: a step completes before the next.
     this.#steps = this.#steps.then(async () => {
       const next = this.#nextDue(until);
       await this.advance(Math.max(0, (next?.due ?? until) - this.#now));
@@ -88,7 +88,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Lets promises and immediates that are already on their way finish. */
+/** Waits for promises and immediates that are already pending. */
 export async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
 }

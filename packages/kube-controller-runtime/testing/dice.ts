@@ -1,4 +1,4 @@
-/** Random choices that are the same for the same seed, on every machine and in every run (mulberry32). */
+/** Random choices that only depend on the seed, on every machine and in every run (mulberry32). */
 export class Dice {
   #state: number;
 
@@ -14,18 +14,18 @@ export class Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number, both bounds included. */
+  /** An integer, both bounds included. */
   whole(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
   pick<T extends {}>(choices: readonly T[]): T {
     const choice = choices[this.whole(0, choices.length - 1)];
-    if (choice === undefined) throw new RangeError("there is nothing to choose from");
+    if (choice === undefined) throw new RangeError("the list is empty");
     return choice;
   }
 
-  /** A name, as often as its weight says. */
+  /** A name, chosen with the probability of its weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T {
     const entries = Object.entries(weights) as [T, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);

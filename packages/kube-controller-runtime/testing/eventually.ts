@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long to wait for something. */
+/** How long to wait. */
 export interface Deadline {
   readonly withinMs: number;
 }
 
 const INTERVAL_MS = 25;
 
-/** Repeats the assertion until it holds; rejects with its last failure when it does not hold in time. */
+/** Repeats the assertion until it holds; rejects with its last failure on timeout. */
 export async function eventually<T>(assertion: () => T | Promise<T>, { withinMs }: Deadline): Promise<T> {
   const until = performance.now() + withinMs;
   let failure: unknown = new Error(`the assertion did not finish within ${withinMs} ms`);

@@ -1,18 +1,18 @@
 import type { Transport, TransportRequest, TransportResponse } from "../src/client/transport.ts";
 import type { Clock } from "../src/clock.ts";
 
-/** Stands between a client and its API server: may answer itself, pass the request on, or spoil the answer. */
+/** Intercepts a request: may respond itself, pass the request on, or damage the response. */
 export type Fault = (
   request: TransportRequest,
   pass: () => Promise<TransportResponse>,
 ) => Promise<TransportResponse>;
 
-/** A transport over another one that counts requests and fails on demand. */
+/** A transport that wraps another one, counts requests and fails on demand. */
 export class FaultyTransport implements Transport {
-  /** Applies to every request until it is taken away. */
+  /** Applies to every request until it is unset. */
   fault: Fault | undefined;
   readonly requests: TransportRequest[] = [];
-  /** Those that were answered, in the order of the answers. */
+  /** Requests with a response, in the order of the responses. */
   readonly answered: { readonly request: TransportRequest; readonly status: number }[] = [];
   readonly #inner: Transport;
   readonly #watches = new Set<(error: Error) => void>();
@@ -59,7 +59,7 @@ export class FaultyTransport implements Transport {
   }
 }
 
-/** Answers without asking the server. */
+/** Responds without asking the server. */
 export function answers(
   status: number,
   headers: Record<string, string> = {},
@@ -68,27 +68,27 @@ export function answers(
   return async () => ({ status, headers, body: once(body) });
 }
 
-/** Nobody listens at the address. */
+/** Refuses connections. */
 export const offline: Fault = async () => {
   throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 };
 
-/** Takes the request and never answers. */
+/** Accepts the request and never responds. */
 export const neverAnswers: Fault = (request) => untilAborted(request.signal);
 
-/** Answers a watch with headers and no byte after them. */
+/** Responds to a watch with headers only. */
 export const silent: Fault = async (request, pass) => {
   const response = await pass();
   const body = { [Symbol.asyncIterator]: () => ({ next: () => untilAborted(request.signal) }) };
   return { ...response, body };
 };
 
-/** Ends a watch in order as soon as it has begun. */
+/** Ends a watch gracefully right after its start. */
 export const endsAtOnce: Fault = async (_request, pass) => ({ ...(await pass()), body: once("") });
 
 /**
- * Sends one byte at a time, so that the connection is never silent and never gets anywhere. Once `goesOn` says no,
- * the rest of every answer comes at full speed, also on connections that dripped before.
+ * Sends one byte at a time, so that the connection is never silent and makes no progress. Once `goesOn`
+ * returns false, the rest of every response is sent at full speed, also on existing connections.
  */
 export function drips(clock: Clock, everyMs: number, goesOn = () => true): Fault {
   return async (request, pass) => {
@@ -100,7 +100,7 @@ export function drips(clock: Clock, everyMs: number, goesOn = () => true): Fault
   };
 }
 
-/** Breaks the answer off after so many bytes. */
+/** Breaks the response off after this many bytes. */
 export function cutAfter(bytes: number): Fault {
   return async (_request, pass) => {
     const response = await pass();
@@ -108,18 +108,18 @@ export function cutAfter(bytes: number): Fault {
   };
 }
 
-/** Only requests that the predicate picks meet the fault. */
+/** Limits the fault to requests that the predicate selects. */
 export function when(picks: (request: TransportRequest) => boolean, fault: Fault): Fault {
   return (request, pass) => (picks(request) ? fault(request, pass) : pass());
 }
 
-/** Only the first requests meet the fault. */
+/** Limits the fault to the first requests. */
 export function times(count: number, fault: Fault): Fault {
   let left = count;
   return (request, pass) => (left-- > 0 ? fault(request, pass) : pass());
 }
 
-/** Refuses streaming initial lists in the words of a server that does not know them. */
+/** Rejects streaming lists like a server that does not support them. */
 export const refusesStreamingLists: Fault = when(
   ({ path }) => path.includes("sendInitialEvents"),
   answers(422, {}, JSON.stringify({ kind: "Status", code: 422, reason: "Invalid", message: "Forbidden" })),

@@ -1,6 +1,6 @@
 /**
- * What tests of an operator need: an API server in memory, a clock to move by hand, faults to order, and a real API
- * server on loopback. None of it needs a test framework.
+ * Tools for testing operators: an in-memory API server, a virtual clock, fault injection, and a real API
+ * server on loopback. They do not depend on a test framework.
  */
 
 // In memory, in virtual time.
@@ -23,7 +23,7 @@ export {
   when,
 } from "./faulty-transport.ts";
 
-// Stand-ins for single functions.
+// Stubs.
 export { stored } from "./stored.ts";
 export { apiError, silentLog, stubClient } from "./stub-client.ts";
 export { unfenced } from "./unfenced.ts";
@@ -38,7 +38,7 @@ export { rolledOutStatus } from "./cluster/readiness.ts";
 export { writeKubeconfig } from "./cluster/credentials.ts";
 export { type Deadline, eventually } from "./eventually.ts";
 
-// Other programs beside it.
+// Other programs.
 export { Supervised } from "./cluster/supervised.ts";
 export { onFreePort, untilReady } from "./cluster/start.ts";
 export { type Certificate, type CertificateAuthority, createCertificateAuthority } from "./certificates.ts";

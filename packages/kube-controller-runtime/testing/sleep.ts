@@ -1,6 +1,6 @@
 import type { Clock } from "../src/clock.ts";
 
-/** `Clock.sleep` for a clock that has timers. */
+/** `Clock.sleep` for a clock with timers. */
 export function sleepOn(clock: Pick<Clock, "setTimer">, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, Stored } from "../src/object.ts";
 
-/** An object as the API server would hand it out; `dev/coder` unless the test cares. */
+/** An object as the API server returns it; named `dev/coder` by default. */
 export function stored<T extends KubeObject>(object: T, metadata: Partial<ObjectMeta> = {}): Stored<T> {
   return {
     ...object,

@@ -1,10 +1,10 @@
 import type { Client } from "../src/client/client.ts";
 import { ApiError, type ApiErrorReason } from "../src/client/error.ts";
 
-/** A client that has only the methods a test gives it; any other fails the test that needs it. */
+/** A client with the given methods; any other method throws. */
 export function stubClient(methods: { [Name in keyof Client]?: unknown }): Client {
   const refuse = (verb: string) => () => {
-    throw new Error(`the test expects no ${verb}`);
+    throw new Error(`unexpected call of ${verb}`);
   };
   const verbs = [
     "get",
@@ -33,12 +33,12 @@ const CODES: Record<string, number> = {
   InternalError: 500,
 };
 
-/** The error that the API server's answer of that reason becomes; no answer at all for other reasons. */
+/** The error for an API server response with this reason, or for a missing response. */
 export function apiError(reason: ApiErrorReason): ApiError {
-  return new ApiError(`the server said ${reason}`, { reason, code: CODES[reason] ?? 0 });
+  return new ApiError(`the server responded with ${reason}`, { reason, code: CODES[reason] ?? 0 });
 }
 
-/** A `Logger` that writes nothing. */
+/** A `Logger` that discards everything. */
 export const silentLog = {
   debug: () => {},
   info: () => {},

@@ -1,4 +1,4 @@
 import type { Fence } from "../src/fence.ts";
 
-/** Lets everything pass: for parts that are tested without a manager. */
+/** Admits every request: for parts that are tested without a manager. */
 export const unfenced: Fence = { signal: new AbortController().signal, assertLeading: () => {} };

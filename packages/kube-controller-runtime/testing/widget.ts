@@ -5,14 +5,14 @@ import type { KubeObject } from "../src/object.ts";
 export interface WidgetStatus {
   phase?: string;
   url?: string;
-  /** The key in use, and the one that is about to take its place. */
+  /** The current key, and its successor. */
   key?: string;
   pendingKey?: { name: string; attempt?: string };
   observedGeneration?: number;
   conditions?: Condition[];
 }
 
-/** A kind of nobody's, for tests of what every kind has. */
+/** An example kind, for tests of features that all kinds have. */
 export interface Widget extends KubeObject {
   spec?: { size?: number };
   status?: WidgetStatus;

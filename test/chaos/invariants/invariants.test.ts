@@ -216,7 +216,7 @@ describe("the conduct of the operator", () => {
       '{"level":"error","error":{"type":"TypeError","stack":["at f"]},"msg":"run failed"}',
     ],
   ])("must not include %s", (_, output) => {
-    expect(noCrashes([`{"level":"info","msg":"operator starts"}\n${output}\n`])).toHaveLength(1);
+    expect(noCrashes([`{"level":"info","msg":"starting operator"}\n${output}\n`])).toHaveLength(1);
   });
 
   test("may include the end of a process that lost its lease, and runs that failed for the outside world", () => {

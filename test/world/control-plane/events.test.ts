@@ -26,7 +26,7 @@ test("whoever scales a Deployment of ours sees in one event that it was set back
   }
   await stage.timePasses(60_000);
   expect(await events("Reverted")).toEqual([
-    'Somebody changed Deployment "coder" in fields that the operator sets; it is as the spec says again.',
+    'Reverted changes of another client to Deployment "coder" in fields that the operator manages.',
   ]);
 });
 

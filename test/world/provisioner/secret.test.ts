@@ -126,7 +126,7 @@ test("a Secret with other data that the spec names is refused, and outlives rena
   await stage.timePasses(30_000);
   await stage.eventually(async () => {
     const { message } = await stage.untilCondition("greedy", "Conflict", { status: "True" });
-    expect(message).toContain("it holds other data");
+    expect(message).toContain("its data is different");
   });
   await stage.change("greedy", { key: { secretName: "greedy-key" } });
   await stage.eventually(async () => expect(await stage.keyIn("greedy-key")).toBeDefined());

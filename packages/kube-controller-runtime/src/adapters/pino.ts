@@ -4,8 +4,8 @@ import type { LogLevel } from "../logging.ts";
 import { printableFields, redactText } from "../redact.ts";
 
 /**
- * A `Logger` that writes through pino, for operators that have one already: its level, transports and serializers
- * apply. Secrets are redacted before pino sees a line, as `createLogger` does.
+ * A `Logger` that writes through pino, for operators that already use it: its level, transports and
+ * serializers apply. Secrets are redacted before they reach pino, as in `createLogger`.
  */
 export function pinoLogger(pino: Pino): Logger {
   const write = (level: LogLevel) => (message: string, fields?: LogFields) => {

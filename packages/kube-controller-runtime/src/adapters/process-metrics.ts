@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** A native timer of this period finds out how late the event loop is. */
+/** The period of the native timer that measures the delay of the event loop. */
 const LAG_RESOLUTION_MS = 20;
 
 /**
- * What the process costs, under the names that dashboards of Node programs expect. Everything is read when
- * it is asked for; between scrapes nothing runs but the timer that measures the event loop.
+ * Resource usage of the process, under the names that dashboards for Node.js expect. Values are read at each
+ * scrape; in between, only the timer that measures the event loop runs.
  */
 export function registerProcessMetrics(registry: Registry): void {
   const gauge = (name: string, help: string, read: () => number | Promise<number>) =>
@@ -23,7 +23,7 @@ export function registerProcessMetrics(registry: Registry): void {
 
   new Counter({
     name: "process_cpu_seconds_total",
-    help: "Processor time used, in user and system mode.",
+    help: "CPU time in user and system mode.",
     registers: [registry],
     collect() {
       const { user, system } = process.cpuUsage();
@@ -32,22 +32,18 @@ export function registerProcessMetrics(registry: Registry): void {
     },
   });
   gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-  gauge("process_start_time_seconds", "When the process started, in Unix time.", () => startedAt);
+  gauge("process_start_time_seconds", "Start time of the process in Unix time.", () => startedAt);
   gauge("nodejs_heap_size_used_bytes", "JavaScript heap in use.", () => process.memoryUsage().heapUsed);
-  gauge("nodejs_eventloop_lag_seconds", "How late the event loop was, measured at this scrape.", loopLag);
+  gauge("nodejs_eventloop_lag_seconds", "Delay of the event loop at this scrape.", loopLag);
   const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
   delay.enable();
-  gauge(
-    "nodejs_eventloop_lag_max_seconds",
-    "The longest that anything had to wait for the event loop since the last scrape.",
-    () => {
-      // The monitor's own timer is part of what it measures.
-      const ms = Math.max(delay.max / 1e6 - LAG_RESOLUTION_MS, 0);
-      delay.reset();
-      return ms / 1_000;
-    },
-  );
-  gauge("nodejs_eventloop_utilization", "Busy share of the event loop since the last scrape.", () => {
+  gauge("nodejs_eventloop_lag_max_seconds", "Maximum delay of the event loop since the last scrape.", () => {
+    // Subtract the period of the monitor's own timer.
+    const ms = Math.max(delay.max / 1e6 - LAG_RESOLUTION_MS, 0);
+    delay.reset();
+    return ms / 1_000;
+  });
+  gauge("nodejs_eventloop_utilization", "Utilization of the event loop since the last scrape.", () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, lastUtilization);
     lastUtilization = now;

@@ -11,18 +11,18 @@ import { registerProcessMetrics } from "./process-metrics.ts";
 const SECONDS_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
 interface MetricsOptions {
-  /** Stands before every name but the well-known ones: those of work queues, the process and Node. */
+  /** Prefix of all names, except the common ones of work queues, the process and Node.js. */
   readonly prefix: string;
-  /** Where all of them are registered; a plain one when absent. */
+  /** The registry for all metrics; defaults to a new one. */
   readonly registry?: Registry;
 }
 
 const RESULTS: readonly FinishedRun["result"][] = ["success", "requeue", "error", "terminal"];
 
 /**
- * The runtime's metrics in Prometheus form. It implements the observers that the other modules declare, so
- * none of them knows of Prometheus. Labels take their values from small fixed sets (controllers, resources,
- * verbs, codes, reasons): never from object names.
+ * The runtime's metrics for Prometheus. It implements the observers that the other modules declare, so that
+ * they do not depend on Prometheus. Label values come from small fixed sets (controllers, resources, verbs,
+ * codes, reasons), never from object names.
  */
 export class RuntimeMetrics implements ManagerObserver {
   readonly registry: Registry;
@@ -41,46 +41,48 @@ export class RuntimeMetrics implements ManagerObserver {
     this.#queue = queueMetrics(registry);
     this.#reconciles = counter(registry, {
       name: `${prefix}reconcile_total`,
-      help: "Runs of a controller by how they ended: success, requeue, error or terminal.",
+      help: "Runs of a controller by result: success, requeue, error or terminal.",
       labelNames: ["controller", "result"],
     });
     this.#reconcileSeconds = histogram(registry, {
       name: `${prefix}reconcile_duration_seconds`,
-      help: "How long a run of a controller takes.",
+      help: "Duration of the runs of a controller.",
       labelNames: ["controller"],
     });
     this.#watchRestarts = counter(registry, {
       name: `${prefix}watch_restarts_total`,
-      help: "Lists and watches that failed and were begun again, by resource and reason.",
+      help: "Failed lists and watches that were restarted, by resource and reason.",
       labelNames: ["resource", "reason"],
     });
     this.#requests = counter(registry, {
       name: `${prefix}api_requests_total`,
-      help: "Requests to the API server by verb and HTTP status code; 0 means no answer.",
+      help: "Requests to the API server by verb and HTTP status code; 0 means no response.",
       labelNames: ["verb", "code"],
     });
     this.#requestSeconds = histogram(registry, {
       name: `${prefix}api_request_duration_seconds`,
-      help: "How long the API server takes until its answer begins, by verb and resource.",
+      help: "Time until the API server starts to respond, by verb and resource.",
       labelNames: ["verb", "resource"],
     });
     this.#cacheSizes = readings(registry, {
       name: `${prefix}cache_objects`,
-      help: "Objects in the caches of a resource.",
+      help: "Number of objects in the caches of a resource.",
       labelNames: ["resource"],
     });
-    const leader = { name: `${prefix}leader`, help: "1 while this process leads, else 0." };
+    const leader = { name: `${prefix}leader`, help: "1 while this process is the leader, otherwise 0." };
     this.#leader = new Gauge({ ...leader, registers: [registry] });
     this.#leaseFailures = counter(registry, {
       name: `${prefix}lease_failures_total`,
-      help: "Requests for the Lease of the leader election that failed, by reason: Forbidden is a missing right.",
+      help: "Failed requests for the Lease of the leader election, by reason; Forbidden means a missing permission.",
       labelNames: ["reason"],
     });
     this.#leaseFailures.inc({ reason: "Forbidden" }, 0);
     registerProcessMetrics(registry);
   }
 
-  /** Counters begin at 0, not at their first event: Prometheus sees no increase in what was not there before. */
+  /**
+   * Initialize counters with 0: Prometheus does not see the first increase of a counter that did not exist.
+   */
   queue(controller: string): QueueObserver {
     for (const result of RESULTS) this.#reconciles.inc({ controller, result }, 0);
     return this.#queue(controller);
@@ -113,22 +115,22 @@ export class RuntimeMetrics implements ManagerObserver {
   }
 }
 
-/** Named like the metrics of client-go's work queues, so that existing dashboards show them. */
+/** Named like client-go's work queue metrics, so that existing dashboards work. */
 function queueMetrics(registry: Registry): (name: string) => QueueObserver {
   const metric = (name: string, help: string) => ({ name, help, labelNames: ["name" as const] });
-  const depths = readings(registry, metric("workqueue_depth", "Keys that could run now but have no worker."));
-  const adds = counter(registry, metric("workqueue_adds_total", "Keys queued."));
+  const depths = readings(registry, metric("workqueue_depth", "Keys that are ready but have no worker."));
+  const adds = counter(registry, metric("workqueue_adds_total", "Keys added to the queue."));
   const retries = counter(
     registry,
-    metric("workqueue_retries_total", "Keys queued again because their run failed."),
+    metric("workqueue_retries_total", "Keys that are retried because their run failed."),
   );
   const waits = histogram(
     registry,
-    metric("workqueue_queue_duration_seconds", "How long a key that could run waits for a worker."),
+    metric("workqueue_queue_duration_seconds", "Time that a ready key waits for a worker."),
   );
   const works = histogram(
     registry,
-    metric("workqueue_work_duration_seconds", "How long a worker is busy with a key."),
+    metric("workqueue_work_duration_seconds", "Time that a worker spends on a key."),
   );
   return (name) => {
     const [added, retried] = [adds.labels(name), retries.labels(name)];
@@ -144,10 +146,10 @@ function queueMetrics(registry: Registry): (name: string) => QueueObserver {
   };
 }
 
-/** Adds a reading of a label value. */
+/** Adds a function that reads the value for a label value. */
 type Readings = (labelValue: string, read: () => number) => void;
 
-/** A gauge per label value that is read when it is asked for: the sum of all readings of that value. */
+/** A gauge that is read at each scrape: for each label value, the sum of its readings. */
 function readings(registry: Registry, metric: Metric<string>): Readings {
   const readers = new Map<string, (() => number)[]>();
   new Gauge({

@@ -18,49 +18,52 @@ import type { Sent } from "./own-write.ts";
 import { labelSelector } from "./selector.ts";
 import { type Change, Store, type StoreReader } from "./store.ts";
 
-/** Which objects a cache holds, what of them, and by what they are found. */
+/** Which objects a cache holds, which parts of them, and their indexes. */
 export interface CacheOptions<T extends KubeObject> extends KindSelection {
   readonly metadataOnly?: boolean;
   readonly indexes?: IndexFunctions<T>;
-  /** Drops what nobody reads from an object before it is kept, after the environment's transform. */
+  /** Drops unused parts of an object before it is stored, after the environment's transform. */
   readonly transform?: (object: Stored<T>) => Stored<T>;
   /**
-   * The API server may not know this kind (yet): the cache counts as synced while it does not, and asks for it
-   * seldom unless somebody calls `seek`.
+   * The API server may not serve this kind (yet). Until it does, the cache counts as synced and retries
+   * rarely, unless `seek` is called.
    */
   readonly optional?: boolean;
   /**
-   * The process may lack the right to read this kind: then the cache counts as synced and not served, and asks for it
-   * seldom. A process that is kept to some namespaces never asks for a kind that belongs to none. Without this a missing
-   * right keeps the process from becoming ready.
+   * The process may lack permission to read this kind. Then the cache counts as synced but not as available,
+   * and retries rarely. A process that is limited to namespaces never requests cluster-scoped kinds. Without
+   * this option, a missing permission keeps the process from becoming ready.
    */
   readonly mayBeForbidden?: boolean;
 }
 
-/** What every cache of a process shares. */
+/** Settings that all caches of a process share. */
 export interface CacheEnvironment {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The namespaces to look at; all of the cluster when empty. */
+  /** The namespaces to watch; empty means the whole cluster. */
   readonly namespaces: readonly string[];
   readonly timing?: Partial<WatchTiming>;
-  /** What every cache keeps of an object: all but `managedFields` when absent. */
+  /** Transforms every object before it is stored; removes `managedFields` by default. */
   readonly transform?: <T extends KubeObject>(object: Stored<T>) => Stored<T>;
   readonly onWatchRetry?: (kind: string, reason: string) => void;
 }
 
-/** A missing kind that somebody wants is asked for this often, so it is used within seconds of its installation. */
+/**
+ * Maximum retry interval for a missing kind that is in use, so that it is available within seconds after its
+ * installation.
+ */
 const SOUGHT_RETRY_CAP_MS = 4_000;
 
-/** A missing kind that nobody wants is asked for this often. */
+/** Retry interval for a missing kind that is not in use. */
 const UNSOUGHT_RETRY_MS = 10 * 60_000;
 
 /**
- * The objects of one kind, kept up to date by one watch per namespace in scope, or by one for the whole
- * cluster. Reads cost no request. Handlers added before `run` hear of every change once; one that throws keeps
- * no other from hearing of it.
+ * The objects of one kind, kept up to date by one watch per namespace, or by one for the whole cluster. Reads
+ * cost no request. Handlers that are added before `run` receive every change once; a handler that throws does
+ * not affect the others.
  */
 export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly kind: Kind<T>;
@@ -72,9 +75,9 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #missing = new Set<string>();
   readonly #selects: (object: Stored<T>) => boolean;
   readonly #whenSynced = Promise.withResolvers<void>();
-  /** What ends the watch of each namespace for another to begin. */
+  /** Aborts the current watch of a namespace so that a new one starts. */
   readonly #restarts = new Map<string, AbortController>();
-  /** Called once the list of a namespace is complete. */
+  /** Called when the list of a namespace is complete. */
   readonly #listed = new Map<string, () => void>();
   #sought = Promise.withResolvers<void>();
 
@@ -98,22 +101,24 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     return this.#stores.values().reduce((sum, store) => sum + store.size, 0);
   }
 
-  /** Whether the state of the cluster at some moment after the start is fully in here. */
+  /** Whether the cache holds the state of the cluster at some moment after the start. */
   get synced(): boolean {
     return this.#unsynced.size === 0;
   }
 
-  /** Whether the API server knows this kind and lets this process read it, as far as was asked. */
+  /** Whether the API server serves this kind and this process may read it, as of the last request. */
   get served(): boolean {
     return this.#stores.size > 0 && this.#missing.size === 0;
   }
 
-  /** Somebody wants this kind: a missing one is asked for soon. Call it again for as long as it is wanted. */
+  /**
+   * Marks this kind as in use, so that a missing one is retried soon. Call it again while the kind is in use.
+   */
   seek(): void {
     this.#sought.resolve();
   }
 
-  /** Whether objects of the namespace can be in here at all: false outside the namespaces in scope. */
+  /** Whether the cache includes the namespace. */
   covers(namespace: string): boolean {
     return this.#storeOf(`${namespace}/`) !== undefined;
   }
@@ -136,7 +141,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
 
   /** See `Store.remember`. */
   remember(written: Stored<T>, sent: Sent): void {
-    // What is written outside of the selection is for other caches; the watch reports what leaves it.
+    // A write outside the selection belongs to other caches; the watch reports objects that leave the
+    // selection.
     if (!this.#selects(written)) return;
     this.#storeOf(keyOfObject(written))?.remember(written, sent);
   }
@@ -155,8 +161,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   /**
-   * Lists again, on another connection, and resolves when the cache holds what the API server had at some moment after the
-   * call. A watch that still seems open may have been silent for minutes.
+   * Lists again on a new connection, and resolves when the cache holds the state of the API server at some
+   * moment after the call. A watch that seems open may have been silent for minutes.
    */
   async relist(): Promise<void> {
     const relists = [...this.#restarts].map(([namespace, restart]) => {
@@ -202,8 +208,8 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   async #untilSought(signal: AbortSignal): Promise<void> {
     const { clock } = this.#environment;
     const timer = new AbortController();
-    const seldom = clock.sleep(UNSOUGHT_RETRY_MS, AbortSignal.any([signal, timer.signal]));
-    await Promise.race([this.#sought.promise, seldom.catch(() => undefined)]);
+    const rarely = clock.sleep(UNSOUGHT_RETRY_MS, AbortSignal.any([signal, timer.signal]));
+    await Promise.race([this.#sought.promise, rarely.catch(() => undefined)]);
     timer.abort();
     this.#sought = Promise.withResolvers();
   }
@@ -215,14 +221,17 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     const { log, onWatchRetry } = this.#environment;
     const kind = resourceName(this.kind);
     if (this.#isMissing(error)) {
-      log.debug("kind is not served by this cluster, or not to this process", { kind, reason: error.reason });
+      log.debug("kind is not available in this cluster, or this process may not read it", {
+        kind,
+        reason: error.reason,
+      });
       this.#missing.add(namespace);
       this.#stores.get(namespace)?.clear();
       this.#markSynced(namespace);
       return;
     }
     onWatchRetry?.(kind, error.reason);
-    log[expected ? "debug" : "warn"]("watch interrupted, will resume", {
+    log[expected ? "debug" : "warn"]("watch interrupted, resuming", {
       kind,
       namespace,
       reason: error.reason,
@@ -256,14 +265,17 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     }
   }
 
-  /** An object that somebody's function can't take must not end the watch of all others. */
+  /** An object that makes a user's function throw must not end the watch. */
   #confine({ what, key, error }: StoreFault): void {
     const { log } = this.#environment;
     log.error(`a cache's ${what} failed`, { kind: resourceName(this.kind), object: key, error });
   }
 }
 
-/** The namespaces to watch, the empty one for the whole cluster; none for what a process with Roles alone does without. */
+/**
+ * The namespaces to watch; the empty string means the whole cluster. Empty for a cluster-scoped kind that a
+ * process with Roles only can't read.
+ */
 function scopesOf(
   { namespaced }: Kind,
   { namespaces }: CacheEnvironment,
@@ -274,14 +286,14 @@ function scopesOf(
   return mayBeForbidden ? [] : [""];
 }
 
-/** Only the server can judge most fields: what a write does to an object that is selected by one, the watch reports. */
+/** Only the server can evaluate most field selectors: for these, wait for the watch to report the write. */
 function selectsOf(selection: Kind["selection"]): (object: Stored<KubeObject>) => boolean {
   if (!selection) return () => true;
   const matches = selection.labelSelector ? labelSelector(selection.labelSelector) : () => true;
   return ({ metadata }) => !selection.fieldSelector && matches(metadata.labels ?? {});
 }
 
-/** `managedFields` is often the largest part of an object, and no reconcile reads it. */
+/** `managedFields` is often the largest part of an object, and reconciles do not use it. */
 function withoutManagedFields<T extends KubeObject>(object: Stored<T>): Stored<T> {
   if (!object.metadata.managedFields) return object;
   const { managedFields: _, ...metadata } = object.metadata;

@@ -5,8 +5,8 @@ import type { Sent } from "./own-write.ts";
 import { References } from "./references.ts";
 
 /**
- * The caches of a process, one per kind, or one for each selection of a kind that `select` made. Controllers that watch
- * the same share one watch.
+ * The caches of a process: one per kind, or one per selection of a kind created by `select`. Controllers that
+ * watch the same objects share one watch.
  */
 export class Caches {
   readonly #environment: CacheEnvironment;
@@ -17,7 +17,7 @@ export class Caches {
     this.#environment = environment;
   }
 
-  /** Adds a cache for a kind. A second definition must leave the options out: the first one counts. */
+  /** Adds a cache for a kind. A second definition must not have options: the first one applies. */
   define<T extends KubeObject>(kind: Kind<T>, options?: CacheOptions<T>): Cache<T> {
     const present = this.#caches.get(cacheName(kind)) as Cache<T> | undefined;
     if (present) {
@@ -39,7 +39,9 @@ export class Caches {
     return this.#caches.values();
   }
 
-  /** The objects of a kind that others refer to by name: one set of watches for all controllers. */
+  /**
+   * The objects of a kind that other objects refer to by name, with one set of watches for all controllers.
+   */
   referencesTo<T extends KubeObject>(kind: Kind<T>): References<T> {
     const name = resourceName(kind);
     const references = this.#references.get(name) ?? new References<KubeObject>(kind, this.#environment);
@@ -52,7 +54,9 @@ export class Caches {
     for (const references of this.#references.values()) references.stop();
   }
 
-  /** Passes writes on and shows their results in the caches before it resolves. Reads go to the server. */
+  /**
+   * A client that shows the results of its writes in the caches before it resolves. Reads go to the server.
+   */
   writeThrough(client: Client): Client {
     const remember = async <T extends KubeObject>(
       kind: Kind<T>,
@@ -89,7 +93,7 @@ export class Caches {
     };
   }
 
-  /** All caches in which an object of the kind may show. */
+  /** All caches that may contain an object of the kind. */
   #allOf<T extends KubeObject>(kind: Kind<T>): Cache<T>[] {
     const name = resourceName(kind);
     const caches = [...this.#caches.values()].filter((cache) => resourceName(cache.kind) === name);
@@ -97,10 +101,10 @@ export class Caches {
   }
 }
 
-/** Names that were put together before: every read of a cache begins with one. */
+/** Cached names: every read of a cache starts with one. */
 const cacheNames = new WeakMap<Kind, string>();
 
-/** What distinguishes the caches of one kind. */
+/** Identifies a cache among those of its kind. */
 export function cacheName(kind: Kind): string {
   const known = cacheNames.get(kind);
   if (known !== undefined) return known;
@@ -116,7 +120,7 @@ function deletion({ metadata }: Stored<KubeObject>): Sent {
   return { by: "fields", fields };
 }
 
-/** Removing the last finalizer of a deleted object ends it, yet is answered with the object. */
+/** Removing the last finalizer of a deleted object deletes it, but the response contains the object. */
 function isGone({ metadata }: Stored<KubeObject>): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = metadata;
   return deletionTimestamp !== undefined && deletionGracePeriodSeconds === 0 && finalizers.length === 0;

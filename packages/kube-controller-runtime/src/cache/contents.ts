@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectKey, Stored } from "../object.ts";
 
-/** What an object, a list or a number costs beside its text, roughly. */
+/** Approximate overhead of an object, a list or a number. */
 const NODE_BYTES = 32;
 
 interface Content<T extends KubeObject> {
@@ -9,12 +9,12 @@ interface Content<T extends KubeObject> {
 }
 
 /**
- * Objects by their keys, of `mostBytes` in all: what was not used for longest is dropped for something new. What
- * is larger than everything together may be is not kept at all.
+ * Objects by key, limited to `maxBytes` in total: the least recently used ones are evicted. An object that
+ * exceeds the limit by itself is not stored.
  */
 export class Contents<T extends KubeObject> {
   readonly #mostBytes: number;
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly #contents = new Map<ObjectKey, Content<T>>();
   #bytes = 0;
 
@@ -52,7 +52,7 @@ export class Contents<T extends KubeObject> {
   }
 }
 
-/** What an object takes in memory, roughly. */
+/** The approximate memory of an object. */
 function weightOf(object: object): number {
   let bytes = 0;
   const open: unknown[] = [object];

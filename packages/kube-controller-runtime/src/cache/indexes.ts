@@ -1,9 +1,9 @@
 import type { KubeObject, ObjectKey, Stored } from "../object.ts";
 
-/** For each index, the values under which an object is found. */
+/** For each index, a function that returns the values under which an object is found. */
 export type IndexFunctions<T extends KubeObject> = Readonly<Record<string, (object: Stored<T>) => string[]>>;
 
-/** A function of the user of a store that threw, and the object it was given. */
+/** An error of a user's function, and the object that caused it. */
 export interface StoreFault {
   readonly what: string;
   readonly key: ObjectKey;
@@ -11,8 +11,8 @@ export interface StoreFault {
 }
 
 /**
- * Inverted indexes over a store: value → keys. Follows the store by the before and after of each change. An
- * object for which an index function throws is in no place of that index.
+ * Inverted indexes over a store: value → keys. Updated with the previous and the new state of each object. An
+ * object for which an index function throws is not in that index.
  */
 export class Indexes<T extends KubeObject> {
   readonly #functions: IndexFunctions<T>;
@@ -33,7 +33,7 @@ export class Indexes<T extends KubeObject> {
 
   update(key: ObjectKey, before: Stored<T> | undefined, after: Stored<T> | undefined): void {
     for (const [name, entries] of this.#entries) {
-      // What it fails for now was reported when the object came.
+      // The error was reported when the object was added.
       for (const value of this.#valuesOf(name, before, () => {})) remove(entries, value, key);
       const report = (error: unknown) => this.#onFault({ what: `index "${name}"`, key, error });
       for (const value of this.#valuesOf(name, after, report)) add(entries, value, key);

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { isRecord, type KubeObject, type Stored } from "../object.ts";
 
 /**
- * What a write asked for: all of an object that was created, the fields of an apply or a merge patch, or
- * nothing that can be compared.
+ * The content of a write: the whole object for a create, the fields of an apply or a merge patch, or
+ * undefined if it can't be compared.
  */
 export type Sent =
   | { readonly by: "create" }
   | { readonly by: "fields"; readonly fields: object }
   | { readonly by: "other" };
 
-/** An object before and after a write, and how many entries its `managedFields` have then. */
+/** An object before and after a write, and the number of its `managedFields` entries afterwards. */
 interface Written {
   readonly before: Stored<KubeObject> | undefined;
   readonly after: Stored<KubeObject>;
@@ -18,13 +18,13 @@ interface Written {
 }
 
 /**
- * Whether the answer to a write holds nothing but the object as it was known before and what was sent. When
- * in doubt, the answer is no: a run too many does no harm, a change that nobody notices does.
+ * Whether the response to a write contains only the cached object and what was sent. When in doubt, the
+ * result is false: an extra run is harmless, a missed change is not.
  *
- * - A creation succeeds only where there is nothing; where something was, somebody deleted it.
- * - An apply where nothing was known made the object if its fields have no other manager.
- * - A write on condition of a version fails on any other, so nothing can have come in between.
- * - Else every difference must be a field that was sent, with the value that was sent.
+ * - A create succeeds only if there is no object; if the cache has one, another client deleted it.
+ * - An apply without a cached object created it if its fields have no other manager.
+ * - A write with a resource version fails for any other version, so there is no change in between.
+ * - Otherwise, every difference must be a field that was sent, with the value that was sent.
  */
 export function isExplainedBy(sent: Sent, { before, after, managers }: Written): boolean {
   if (sent.by === "create") return before === undefined;
@@ -35,11 +35,11 @@ export function isExplainedBy(sent: Sent, { before, after, managers }: Written):
   return isMerged(comparable(before), sent.fields, comparable(after));
 }
 
-/** Set by the server with every write, or missing from the items of a list. */
+/** Set by the server on every write, or missing in the items of a list. */
 const IGNORED = new Set(["apiVersion", "kind"]);
 const IGNORED_METADATA = new Set(["resourceVersion", "generation", "managedFields"]);
 
-/** An object without what says nothing of its content. */
+/** An object without the fields that do not describe its content. */
 export function comparable({ metadata = {}, ...content }: KubeObject): object {
   return { ...without(content, IGNORED), metadata: without(metadata, IGNORED_METADATA) };
 }
@@ -58,7 +58,7 @@ function isMerged(before: unknown, sent: unknown, after: unknown): boolean {
     return [...names].every((name) => isMerged(known[name], sent[name], after[name]));
   }
   if (Array.isArray(sent) && Array.isArray(after) && Array.isArray(before)) {
-    // Items that others added or removed leave lists of another length than what was known or sent.
+    // If others added or removed items, the lengths differ.
     if (sent.length !== after.length || before.length !== after.length) return false;
     return after.every((item, index) => isMerged(before[index], sent[index], item));
   }

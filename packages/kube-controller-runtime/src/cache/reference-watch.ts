@@ -3,18 +3,21 @@ import { type Kind, type KubeObject, keyOfObject, type ObjectKey } from "../obje
 import { type WatcherEvent, watcher } from "../watch/watcher.ts";
 import type { CacheEnvironment } from "./cache.ts";
 
-/** An object that refers to others, on behalf of its controller. */
+/** An object that refers to other objects, and its controller. */
 export interface Holder {
   readonly refs: Set<ObjectKey>;
   readonly notify: () => void;
 }
 
-/** What is known of one referenced object. */
+/** The state of one referenced object. */
 export interface Reference {
   readonly holders: Set<Holder>;
-  /** The version that holders may have acted on, or that there was no object. Absent when they must read anew. */
+  /**
+   * The version that holders may have used, or undefined if there was no object. Absent if they must read it
+   * again.
+   */
   known?: { readonly version: number | undefined };
-  /** How many watch events reported it: an answer that such an event has overtaken is not used. */
+  /** Number of watch events for the object: a response that was overtaken by an event is discarded. */
   reports: number;
 }
 
@@ -22,12 +25,14 @@ export interface ReferenceWatchOptions<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly selection: Selection;
   readonly environment: CacheEnvironment;
-  /** The referenced objects that this watch reports. */
+  /** The referenced objects that this watch covers. */
   readonly all: () => Iterable<[ObjectKey, Reference]>;
   readonly find: (key: ObjectKey) => Reference | undefined;
 }
 
-/** Lets holders of referenced objects read them anew when a watch reports a change. The returned function ends it. */
+/**
+ * Notifies holders of referenced objects when a watch reports a change. The returned function ends the watch.
+ */
 export function watchReferences<T extends KubeObject>(options: ReferenceWatchOptions<T>): () => void {
   const { kind, selection, environment } = options;
   const stop = new AbortController();
@@ -38,7 +43,7 @@ export function watchReferences<T extends KubeObject>(options: ReferenceWatchOpt
     signal: stop.signal,
     onRetry: (error, waitMs, expected) => {
       environment.onWatchRetry?.(kind.plural, error.reason);
-      environment.log[expected ? "debug" : "warn"]("watch of referenced objects interrupted, will resume", {
+      environment.log[expected ? "debug" : "warn"]("watch of referenced objects interrupted, resuming", {
         kind: kind.plural,
         namespace: selection.namespace,
         reason: error.reason,
@@ -58,8 +63,8 @@ async function follow<T extends KubeObject>(
   for await (const event of events) {
     if (event.type === "init") listed = new Map();
     else if (event.type === "initDone") {
-      // Nobody acted yet on what was never fetched. Else a version has to be the same, not as new: a server that
-      // was restored from a backup lists older ones.
+      // An object that was never fetched was never used. Otherwise the version must be equal, not just newer:
+      // a server that was restored from a backup lists older ones.
       for (const [key, reference] of all())
         report(reference, reference.known !== undefined && reference.known.version !== listed.get(key));
       listed = new Map();
@@ -74,7 +79,7 @@ async function follow<T extends KubeObject>(
   }
 }
 
-/** What is news to its holders, they have to read anew. */
+/** Holders must read the object again if the change is new to them. */
 function report(reference: Reference, isNews: boolean): void {
   reference.reports++;
   if (!isNews) return;
@@ -86,7 +91,7 @@ export function notifyHolders({ holders }: Reference): void {
   for (const holder of holders) holder.notify();
 }
 
-/** Whether holders know that an object exists in a version, or that it no longer does since that version. */
+/** Whether holders have used this version of an object, or know that it was deleted. */
 function isKnown({ known }: Reference, version: number, exists: boolean): boolean {
   if (!known) return false;
   return known.version === undefined ? !exists : known.version >= version;

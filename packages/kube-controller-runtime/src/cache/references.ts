@@ -5,37 +5,39 @@ import type { CacheEnvironment } from "./cache.ts";
 import { Contents } from "./contents.ts";
 import { type Holder, notifyHolders, type Reference, watchReferences } from "./reference-watch.ts";
 
-/** So many referenced objects are watched one by one: nothing else of their kind crosses the wire. */
+/**
+ * The number of referenced objects that are watched individually, so that no other objects are transferred.
+ */
 const SINGLE_WATCHES = 32;
 
 /**
- * So many namespaces of those that come on top are watched as a whole, because connections cost memory too.
- * After that one watch serves the whole cluster.
+ * The number of further namespaces that are watched completely, because connections cost memory too. Beyond
+ * that, one watch covers the whole cluster.
  */
 const NAMESPACE_WATCHES = 32;
 
 /**
- * So much of all referenced objects is kept. Whoever may write Secrets may make many of a megabyte; past this they
- * cost requests, not memory.
+ * Maximum size of the cached referenced objects. A tenant may create many large Secrets: beyond the limit,
+ * these cost requests instead of memory.
  */
 const KEPT_BYTES = 32 * 1024 * 1024;
 
-/** What the API server takes for the name of an object; it answers anything else with 400, whenever it is asked. */
+/** Names that the API server accepts; it responds to any other with 400. */
 const POSSIBLE_NAME = /^(?!\.{1,2}$)[^/%]+$/;
 
 /**
- * Objects that other objects refer to by name, such as Secrets. Watches carry metadata alone; only
- * referenced objects are fetched and kept, up to a limit in bytes. What nobody refers to costs no memory, however
- * much of it the cluster has. All controllers of a process share one of these for each kind: see `Caches.referencesTo`.
+ * Objects that other objects refer to by name, such as Secrets. Watches transfer metadata only; only
+ * referenced objects are fetched and cached, up to a limit in bytes. Objects without a reference cost no
+ * memory. All controllers of a process share one instance per kind: see `Caches.referencesTo`.
  */
 export class References<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly #environment: CacheEnvironment;
   readonly #references = new Map<ObjectKey, Reference>();
   readonly #contents: Contents<T>;
-  /** Those under way, which whoever asks meanwhile shares. */
+  /** Reads in progress, shared by concurrent callers. */
   readonly #reads = new Map<Reference, Promise<Stored<T> | undefined>>();
-  /** What ends them. */
+  /** The functions that end the watches. */
   readonly #watches = new Map<Scope, () => void>();
   #stopped = false;
 
@@ -45,12 +47,15 @@ export class References<T extends KubeObject> {
     this.#contents = new Contents(keptBytes);
   }
 
-  /** What the contents that are kept take in memory, roughly. */
+  /** Approximate memory of the cached objects. */
   get keptBytes(): number {
     return this.#contents.bytes;
   }
 
-  /** For one controller: `onChange` is called with the key of every holder of an object that was made, changed or deleted. */
+  /**
+   * For one controller: calls `onChange` with the key of every holder of an object that was created, changed
+   * or deleted.
+   */
   heldBy(onChange: (holder: ObjectKey) => void): HeldReferences<T> {
     const holders = new Map<ObjectKey, Holder>();
     return {
@@ -65,8 +70,8 @@ export class References<T extends KubeObject> {
   }
 
   /**
-   * The referenced object, or `undefined` when there is none. A request is made only when its present
-   * version is not known or no longer kept. Throws `ApiError` when that fails.
+   * The referenced object, or `undefined` if it does not exist. Makes a request only if its current version
+   * is unknown or no longer cached. Throws `ApiError` if the request fails.
    */
   async get(ref: ObjectRef): Promise<Stored<T> | undefined> {
     if (!POSSIBLE_NAME.test(ref.name)) return undefined;
@@ -80,7 +85,7 @@ export class References<T extends KubeObject> {
     return read;
   }
 
-  /** Reads until no event has overtaken the answer. */
+  /** Reads until the response is not overtaken by an event. */
   async #read(ref: ObjectRef, reference: Reference): Promise<Stored<T> | undefined> {
     let object: Stored<T> | undefined;
     let reports: number;
@@ -92,7 +97,7 @@ export class References<T extends KubeObject> {
     return object;
   }
 
-  /** Another version than holders acted on is a change, which the watch would report too late to be noticed. */
+  /** A version other than the one that holders used is a change that the watch would report too late. */
   #keep(ref: ObjectRef, reference: Reference, object: Stored<T> | undefined): void {
     const key = keyOf(ref);
     const version = object && Number(object.metadata.resourceVersion);
@@ -136,7 +141,7 @@ export class References<T extends KubeObject> {
     }
   }
 
-  /** Sees to it that some watch reports on the object. */
+  /** Makes sure that a watch covers the object. */
   #cover(ref: ObjectRef): void {
     const [single, namespace] = [keyOf(ref), namespaceScope(ref)];
     if (this.#stopped || [single, namespace, EVERYTHING].some((scope) => this.#watches.has(scope))) return;
@@ -149,7 +154,7 @@ export class References<T extends KubeObject> {
     else this.#takeOver(EVERYTHING, {});
   }
 
-  /** Watches more in place of less. It lists anew, so it finds what happened since the others ended. */
+  /** Replaces narrower watches by a wider one. It lists first, so it finds changes since the others ended. */
   #takeOver(scope: Scope, { namespace }: Pick<Selection, "namespace">): void {
     for (const part of this.#watches.keys()) if (part.startsWith(scope)) this.#endWatch(part);
     this.#watch(scope, { namespace });
@@ -176,13 +181,13 @@ export class References<T extends KubeObject> {
   }
 }
 
-/** What one controller's objects refer to. */
+/** The references of one controller's objects. */
 export interface HeldReferences<T extends KubeObject> extends Pick<References<T>, "get"> {
-  /** Declares all that `holder` refers to; what it no longer names and nobody else does is dropped. */
+  /** Declares all references of `holder`; objects that no holder refers to any more are dropped. */
   set(holder: ObjectKey, refs: readonly ObjectRef[]): void;
 }
 
-/** What a watch covers: the key of one object, `namespace/`, or everything. */
+/** The scope of a watch: the key of one object, `namespace/`, or everything. */
 type Scope = string;
 
 const EVERYTHING: Scope = "";

@@ -9,7 +9,10 @@ const REQUIREMENTS: readonly [RegExp, (match: readonly string[], labels: Labels)
   [/^(\S+)$/, ([, key = ""], labels) => labels[key] !== undefined],
 ];
 
-/** Reads a label selector in all forms that the API server knows, sets included. Throws for what is none. */
+/**
+ * Parses a label selector in all forms that the API server supports, including set-based ones. Throws if it
+ * is not valid.
+ */
 export function labelSelector(text: string): (labels: Labels) => boolean {
   // A comma inside parentheses separates values, not requirements.
   const requirements = text.split(/,(?![^(]*\))/).map((part) => requirement(part.trim()));

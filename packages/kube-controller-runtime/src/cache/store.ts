@@ -4,49 +4,52 @@ import type { WatcherEvent } from "../watch/watcher.ts";
 import { Indexes, type IndexFunctions, type StoreFault } from "./indexes.ts";
 import { isExplainedBy, type Sent } from "./own-write.ts";
 
-/** One object before and after. */
+/** An object before and after a change. */
 export interface Change<T extends KubeObject> {
   readonly type: "added" | "updated" | "deleted";
   readonly object: Stored<T>;
   readonly previous: Stored<T> | undefined;
-  /** This process made the change, and nobody else's is in it. */
+  /** This process made the change, and it contains no change of others. */
   readonly ownWrite: boolean;
-  /** The change was found by a (re)list, not reported by a live watch: nothing is known to be urgent. */
+  /** A (re)list found the change, not a live watch, so it is not known to be urgent. */
   readonly fromList: boolean;
 }
 
-/** What a reconcile may read. Objects are shared, frozen, and replaced rather than changed. */
+/** The read interface for reconciles. Objects are shared, frozen, and replaced rather than changed. */
 export interface StoreReader<T extends KubeObject> {
   get(key: ObjectKey): Stored<T> | undefined;
   all(): Iterable<Stored<T>>;
-  /** The objects that the named index puts under `value`. */
+  /** The objects under `value` in the named index. */
   byIndex(index: string, value: string): Stored<T>[];
   readonly size: number;
 }
 
 export interface StoreOptions<T extends KubeObject> {
   readonly indexes?: IndexFunctions<T>;
-  /** Drops what nobody reads before an object is kept. Must not change its argument. */
+  /** Drops unused parts of an object before it is stored. Must not change its argument. */
   readonly transform?: (object: Stored<T>) => Stored<T>;
   readonly onChange?: (change: Change<T>) => void;
-  /** Called when an index or the transform throws: the object is kept, without that index or as it came. */
+  /**
+   * Called if an index function or the transform throws: the object is stored without that index, or
+   * untransformed.
+   */
   readonly onFault?: (fault: StoreFault) => void;
 }
 
-/** The last thing this process did to an object, until the watch reports it. */
+/** The last write of this process to an object, until the watch reports it. */
 interface OwnWrite {
-  /** Everything older than this is ignored. */
+  /** Older versions are ignored. */
   readonly version: number;
-  /** The incarnation that we deleted, when that is what we did. */
+  /** The UID of the object, if this process deleted it. */
   readonly deletedUid?: string;
 }
 
 /**
- * The objects of one watch, plus our own writes that the watch has not reported yet, so a reader never
- * sees an object older than what this process last wrote. A relist replaces everything in one step:
- * readers see the old state or the new one, never a part.
+ * The objects of one watch, plus this process's writes that the watch has not reported yet, so that a reader
+ * never sees an object older than the last own write. A relist replaces everything in one step: readers see
+ * the old or the new state, never a mixture.
  *
- * Versions are compared as numbers, which Kubernetes guarantees for its own and for custom resources.
+ * Versions are compared as numbers, which Kubernetes guarantees for built-in and custom resources.
  */
 export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #options: StoreOptions<T>;
@@ -54,7 +57,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #objects = new Map<ObjectKey, Stored<T>>();
   readonly #ownWrites = new Map<ObjectKey, OwnWrite>();
   #staged: Map<ObjectKey, Stored<T>> | undefined;
-  /** Changes of a swap under way, reported once it is complete. */
+  /** Changes of a relist in progress, reported once it is complete. */
   #unreported: Change<T>[] | undefined;
   #version = 0;
 
@@ -79,7 +82,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     return [...this.#indexes.keys(index, value)].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Takes in one event of the watcher that feeds this store. */
+  /** Handles one event of the watcher that feeds this store. */
   handle(event: WatcherEvent<T>): void {
     switch (event.type) {
       case "init":
@@ -112,8 +115,9 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   }
 
   /**
-   * Shows the result of our own write to readers at once. Ignored when newer things are known already. What
-   * `sent` does not explain is somebody else's change, which the watch reports too late to be noticed.
+   * Shows the result of an own write to readers immediately. Ignored if the store already has a newer
+   * version. A difference that `sent` does not explain is a change of another client, which the watch would
+   * report too late.
    */
   remember(written: Stored<T>, sent: Sent): void {
     const version = versionOf(written);
@@ -129,7 +133,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     this.#put(key, object, { ownWrite, fromList: false });
   }
 
-  /** Hides an object that we deleted until the watch reports the same. */
+  /** Hides an object that this process deleted, until the watch reports the deletion. */
   forget(key: ObjectKey, uid: string): void {
     const object = this.#objects.get(key);
     if (object?.metadata.uid !== uid) return;
@@ -137,7 +141,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     this.#drop(key, { ownWrite: true, fromList: false });
   }
 
-  /** The server no longer has any of these objects. */
+  /** Removes all objects, because the server no longer has them. */
   clear(): void {
     this.#staged = new Map();
     this.#swap(this.#version);
@@ -155,7 +159,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   #swap(version: number): void {
     const staged = this.#staged ?? new Map<ObjectKey, Stored<T>>();
     this.#staged = undefined;
-    // A server restored from a backup counts on from an older version: what was written since is gone.
+    // A server that was restored from a backup continues at an older version: writes since then are lost.
     const isRewound = version < this.#version;
     if (isRewound) this.#ownWrites.clear();
     this.#version = version;
@@ -165,7 +169,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
       if (!staged.has(key)) this.#deleteSeen(key, true);
     }
     for (const [key, object] of staged) {
-      // Versions are given out anew then, so an equal one may belong to another content.
+      // Versions are reused after a restore, so an equal version may have different content.
       if (isRewound && !isDeepStrictEqual(this.#objects.get(key), object)) this.#deleteSeen(key, true);
       this.#applySeen(key, object, true);
     }
@@ -186,13 +190,15 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     this.#drop(key, { ownWrite: false, fromList });
   }
 
-  /** Whether what we did ourselves is newer than this state of an object. */
+  /** Whether this state of an object is older than this process's last write. */
   #isPast(key: ObjectKey, object: Stored<T>): boolean {
     const own = this.#ownWrites.get(key);
     return own !== undefined && (own.version > versionOf(object) || own.deletedUid === object.metadata.uid);
   }
 
-  /** Drops own writes that the watch is past and never reported: the selection does not cover them. */
+  /**
+   * Drops own writes that the watch has passed without reporting them: the selection does not include them.
+   */
   #dropUnselected(): void {
     for (const [key, { version, deletedUid }] of this.#ownWrites) {
       if (deletedUid === undefined && version <= this.#version) this.#deleteSeen(key, false);
@@ -226,8 +232,8 @@ function versionOf(object: Stored<KubeObject>): number {
 }
 
 /**
- * Freezes JSON data through and through, so that a reader that changes what others read fails at once instead
- * of corrupting them. Data that is frozen already is not visited again.
+ * Deeply freezes JSON data, so that a reader that changes shared data fails immediately. Frozen data is not
+ * visited again.
  */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -6,7 +6,7 @@ import type { TransportRequest } from "./transport.ts";
 /** One request as data: what to send, and how to name it in errors and metrics. */
 export interface Call {
   readonly verb: string;
-  /** As `resourceName` spells it, for metrics. */
+  /** As returned by `resourceName`, for metrics. */
   readonly resource: string;
   /** Verb and object, for error messages. */
   readonly what: string;
@@ -16,15 +16,18 @@ export interface Call {
   readonly contentType?: string;
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
-  /** Whether it does no harm when it takes effect twice, or the second time fails because of the first. */
+  /** Whether it is safe to send the request twice. */
   readonly repeatable: boolean;
-  /** A 429 is the answer to this call alone, as of an eviction that a budget forbids, and no request for a pause. */
+  /**
+   * A 429 response refuses only this call, such as an eviction that violates a disruption budget, and does
+   * not ask the client to pause.
+   */
   readonly ownRefusal?: boolean;
 }
 
 const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 const METADATA_ITEM = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-// JSON is valid YAML, which is what the apply content type carries.
+// JSON is valid YAML, which the apply content type requires.
 const PATCH_TYPES = {
   apply: "application/apply-patch+yaml",
   merge: "application/merge-patch+json",
@@ -74,10 +77,10 @@ export function watchCall(kind: Kind, options: WatchOptions): Call {
   };
 }
 
-/** How all writes of a client are made. */
+/** Options for all writes of a client. */
 export interface WriteMode {
   readonly fieldManager: string;
-  /** The server checks and answers the write as any other, and stores nothing. */
+  /** The server validates the write and responds as usual, but does not persist it. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -85,7 +88,7 @@ export function createCall(kind: Kind, object: KubeObject, mode: WriteMode): Cal
   const { metadata } = object;
   const path = kind.of ? objectPath(kind, refOf(object)) : collectionPath(kind, metadata?.namespace);
   return {
-    // A review has no name: it is a question.
+    // A review has no name.
     ...named("create", kind, metadata?.name ? refOf(object) : undefined),
     repeatable: false,
     method: "POST",
@@ -131,7 +134,7 @@ export function deleteCall(
       propagationPolicy: propagation,
       gracePeriodSeconds,
       preconditions: { uid, resourceVersion },
-      // The server reads no options from the query of a request that has a body.
+      // The server ignores options in the query of a request with a body.
       ...(options.dryRun ? { dryRun: ["All"] } : {}),
     },
   };
@@ -141,7 +144,7 @@ function writeQuery({ fieldManager, dryRun }: WriteMode, force = false): string 
   return queryString({ fieldManager, force: force || undefined, dryRun: dryRun ? "All" : undefined });
 }
 
-/** Whether a patch is refused once something else, or itself, has changed the object. */
+/** Whether a patch fails if the object was changed in the meantime, even by the patch itself. */
 function isGuarded(patch: unknown): boolean {
   if (Array.isArray(patch)) return patch.some((operation: JsonPatchOperation) => operation.op === "test");
   return (patch as KubeObject).metadata?.resourceVersion !== undefined;

@@ -2,11 +2,11 @@ import type { Fence } from "../fence.ts";
 import type { Kind, KubeObject, ObjectRef, Stored } from "../object.ts";
 
 export interface Selection {
-  /** Only this namespace; every namespace when absent. */
+  /** Limits the request to this namespace; absent means all namespaces. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Ask the server for `metadata` alone: spec, status and data never cross the wire. */
+  /** Requests only `metadata`: spec, status and data are not transferred. */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -19,18 +19,20 @@ export interface ListOptions extends Selection {
 export interface Page<T extends KubeObject> {
   readonly items: readonly Stored<T>[];
   readonly resourceVersion: string;
-  /** Present when there are more items. */
+  /** Present if there are more items. */
   readonly continueToken: string | undefined;
 }
 
-/** Which objects to watch, from where on, and for how long. */
+/** Which objects to watch, from which version, and for how long. */
 export interface WatchOptions extends Selection {
   readonly resourceVersion?: string;
-  /** Ask the server to send the present state first, closed by a bookmark with `initialEventsEnd`. */
+  /** Requests the current state first, terminated by a bookmark with `initialEventsEnd`. */
   readonly sendInitialEvents?: boolean;
   /** The server ends the watch after this time. */
   readonly timeoutSeconds: number;
-  /** No whole event for this long means that the connection is dead; longer than `timeoutSeconds`. */
+  /**
+   * Maximum time without a complete event before the connection counts as dead; longer than `timeoutSeconds`.
+   */
   readonly idleTimeoutMs: number;
   readonly signal?: AbortSignal;
 }
@@ -42,11 +44,11 @@ export interface WatchEvent<T extends KubeObject> {
 }
 
 export interface DeleteOptions {
-  /** Delete only this incarnation of the object; another one of the same name gives `Conflict`. */
+  /** Deletes only the object with this UID; otherwise the request fails with `Conflict`. */
   readonly uid?: string;
   readonly resourceVersion?: string;
   readonly propagation?: "Background" | "Foreground" | "Orphan";
-  /** How long a pod may take to end; absent means as long as its spec says, 0 removes it at once. */
+  /** The termination grace period of a pod; defaults to that of its spec, 0 removes it immediately. */
   readonly gracePeriodSeconds?: number;
 }
 
@@ -58,17 +60,20 @@ export interface JsonPatchOperation {
 }
 
 /**
- * The API server, typed by kind. Every method throws `ApiError` on failure and has a deadline;
- * what comes back is exactly what the server stored.
+ * The API server, typed by kind. Every method throws `ApiError` on failure and has a deadline. Results are
+ * exactly what the server stored.
  */
 export interface Client {
   get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef): Promise<Stored<T>>;
   list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions): Promise<Page<T>>;
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>>;
-  /** Server-side apply with our field manager, taking fields over from others where they clash. */
+  /** Server-side apply with the client's field manager, taking over conflicting fields. */
   apply<T extends KubeObject>(kind: Kind<T>, object: T): Promise<Stored<T>>;
-  /** JSON merge patch. With `metadata.resourceVersion` in the patch it fails with `Conflict` on a newer object. */
+  /**
+   * JSON merge patch. With `metadata.resourceVersion` in the patch, it fails with `Conflict` if the object
+   * has changed.
+   */
   mergePatch<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object): Promise<Stored<T>>;
   jsonPatch<T extends KubeObject>(
     kind: Kind<T>,
@@ -77,7 +82,10 @@ export interface Client {
   ): Promise<Stored<T>>;
   /** JSON merge patch of the status subresource. */
   patchStatus<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object): Promise<Stored<T>>;
-  /** Resolves with the object while finalizers or a grace period keep it, with `undefined` once it is gone. */
+  /**
+   * Resolves with the object while finalizers or a grace period delay its deletion, and with `undefined` once
+   * it is deleted.
+   */
   delete<T extends KubeObject>(
     kind: Kind<T>,
     ref: ObjectRef,
@@ -85,13 +93,13 @@ export interface Client {
   ): Promise<Stored<T> | undefined>;
 }
 
-/** A client from which one can be had that sends no write unless a fence lets it pass. */
+/** A client from which a fenced client can be derived. */
 export interface FenceableClient extends Client {
   /**
-   * The same client with `NotLeaderError` for every write that the fence does not let pass at the moment it
-   * goes to the server. Reads pass, so that a standby keeps its caches warm.
+   * A view of this client that throws `NotLeaderError` for every write that the fence does not admit when it
+   * is sent. Reads are always sent, so that a standby keeps its caches up to date.
    */
   fencedBy(fence: Fence): Client;
-  /** The same client, whose writes the API server checks, admits and answers as others, but does not store. */
+  /** A view of this client whose writes the API server validates but does not persist. */
   dryRun(): FenceableClient;
 }

@@ -162,14 +162,14 @@ describe("through a proxy", () => {
       "proxy-url": `http://me:s3cr3t@127.0.0.1:${proxy.port}`,
     };
     const error = await ask({}, cluster).catch((reason: unknown) => reason);
-    expect(String(error)).toBe(`Error: proxy 127.0.0.1:${proxy.port}: answered CONNECT with 407`);
+    expect(String(error)).toBe(`Error: proxy 127.0.0.1:${proxy.port}: responded to CONNECT with 407`);
   });
 
   test("an IPv6 address is asked for in brackets", async () => {
     const proxy = await proxyFor();
     proxy.refusal = { status: "502 Bad Gateway" };
     const cluster = { server: "https://[fd00::1]:6443", "proxy-url": `http://127.0.0.1:${proxy.port}` };
-    await expect(ask({}, cluster)).rejects.toThrow("answered CONNECT with 502");
+    await expect(ask({}, cluster)).rejects.toThrow("responded to CONNECT with 502");
     expect(proxy.asked).toEqual(["[fd00::1]:6443"]);
   });
 
@@ -179,7 +179,7 @@ describe("through a proxy", () => {
     const cluster = { "proxy-url": `http://127.0.0.1:${proxy.port}` };
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const asking = expect(ask({}, cluster)).rejects.toThrow("gave no answer within 5 seconds");
+    const asking = expect(ask({}, cluster)).rejects.toThrow("did not respond within 5 seconds");
     while (proxy.asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await vi.advanceTimersByTimeAsync(5_000);
     await asking;

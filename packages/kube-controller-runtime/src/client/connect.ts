@@ -6,18 +6,18 @@ import { openTunnel } from "./proxy/tunnel.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
-/** Where connections to the API server go through, and how they are secured. */
+/** How to reach the API server, and how the connection is secured. */
 export interface Way {
   readonly tls: TlsOptions;
   readonly proxy?: ProxyAddress | undefined;
 }
 
-/** Opens connections to the API server, straight or through a proxy; `connect` of an undici `Agent`. */
+/** Opens connections to the API server, directly or through a proxy; `connect` of an undici `Agent`. */
 export function connectorFor({ tls, proxy }: Way): buildConnector.connector {
   const straight = buildConnector({
     ...tls,
-    // HTTP/2 would open many watches more cheaply, but an abort ends only a stream there: undici would send
-    // the next request into the same dead connection, again and again.
+    // HTTP/2 would need fewer connections for watches, but an abort would only end a stream: undici would
+    // keep sending requests over the same dead connection.
     allowH2: false,
     timeout: CONNECT_TIMEOUT_MS,
     keepAlive: true,

@@ -208,7 +208,7 @@ describe("an exec plugin", () => {
     const credentials = await loadCredentials({ kubeconfig: config }, clock);
     rmSync(answer);
     await clock.advance(1_000);
-    await expect(credentials.headers()).rejects.toThrow(/ended with code 3: .*please log in/s);
+    await expect(credentials.headers()).rejects.toThrow(/exited with code 3: .*please log in/s);
   });
 });
 

@@ -14,29 +14,31 @@ import { KubeconfigError } from "./kubeconfig-error.ts";
 import type { ProxyAddress } from "./proxy/address.ts";
 import { proxyFromEnvironment } from "./proxy/environment.ts";
 
-/** How long files are believed without looking again; a 401 looks at once, so a short time is safe. */
+/** How long files are cached. Short, although a 401 also causes them to be read. */
 const FILES_BELIEVED_MS = 10_000;
 
-/** Where the API server is and how we prove who we are. */
+/** The address of the API server and the client's credentials. */
 export interface Credentials {
   readonly origin: string;
-  /** Non-empty when the API server is served below a path, as by Rancher. */
+  /** Non-empty if the API server is served below a path, as by Rancher. */
   readonly pathPrefix: string;
-  /** The namespace of the context or the service account; absent where neither names one. */
+  /** The namespace of the context or the service account; absent if neither sets one. */
   readonly namespace?: string | undefined;
-  /** What to connect through. */
+  /** The proxy to connect through. */
   readonly proxy?: ProxyAddress | undefined;
-  /** Of the moment; another value after a reading that found other certificates. */
+  /** The current options; a new object after the certificates have changed. */
   readonly tls: TlsOptions;
-  /** The headers of the moment; asks exec plugins again as they expire, and follows files as they are rotated. */
+  /**
+   * The current headers; runs exec plugins again when their credentials expire, and follows rotated files.
+   */
   headers(): Promise<RequestHeaders>;
-  /** Reads everything anew: files, exec plugins, certificates. Calls at the same time share one reading. */
+  /** Reads files, exec plugins and certificates again. Concurrent calls share one read. */
   refresh(): Promise<void>;
 }
 
 /**
- * Loads credentials in the usual order: the named kubeconfig, `KUBECONFIG`, the in-cluster service
- * account, `~/.kube/config`. Throws with what to set when there is no usable cluster.
+ * Loads credentials in the usual order: the given kubeconfig, `KUBECONFIG`, the in-cluster service account,
+ * `~/.kube/config`. If there is no usable cluster, throws an error that says what to set.
  */
 export async function loadCredentials(
   source: CredentialsSource = {},
@@ -61,7 +63,9 @@ export async function loadCredentials(
   };
 }
 
-/** The credentials as they were read last. Readings follow one another, so that an older never replaces a newer. */
+/**
+ * The credentials as of the last read. Reads are serialized, so that an older one never replaces a newer one.
+ */
 class CredentialsReader {
   identity: Identity = { tls: {}, headers: {} };
   readonly #clock: Clock;
@@ -82,12 +86,15 @@ class CredentialsReader {
     return this.identity.headers;
   }
 
-  /** Loads the settings and asks the plugin again, even when its last answer is still valid. Keeps what was known when that fails. */
+  /**
+   * Loads the settings and runs the plugin again, even if its last credentials are still valid. Keeps the
+   * previous state on failure.
+   */
   readAgain(load: () => Promise<Settings>): Promise<void> {
     return this.#inTurn(async () => {
       const settings = await load();
       const [before, after] = [this.#settings.cluster.server.href, settings.cluster.server.href];
-      // The connections stay those of the first server, which must not see another server's credentials.
+      // Connections still go to the first server, which must not receive the credentials of another.
       if (before !== after)
         throw new KubeconfigError(`the API server has changed to ${after}: restart to use it`);
       const answer = await this.#ask(settings);
@@ -95,7 +102,7 @@ class CredentialsReader {
     });
   }
 
-  /** Files that can't be read at the moment are being rotated; an expired answer of a plugin helps nobody. */
+  /** Files that can't be read are probably being rotated. Expired credentials of a plugin are not kept. */
   async #followFiles(): Promise<void> {
     const settings = this.#settings;
     const answer = this.#hasExpired() ? await this.#ask(settings) : this.#answer;
@@ -130,7 +137,7 @@ class CredentialsReader {
   }
 }
 
-/** Work that is under way is not begun a second time: whoever asks meanwhile gets its result. */
+/** Concurrent calls share the work in progress. */
 function shared(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   return () => {

@@ -1,7 +1,8 @@
 /**
- * Why a request failed, in the API server's own words where it gave some (`NotFound`, `Conflict`,
- * `AlreadyExists`, `Expired`, `TooManyRequests`, …). `Timeout` and `Unreachable` are ours, for requests
- * that got no answer: whether they took effect is unknown. So are `InvalidResponse` and `ResponseTooLarge`.
+ * Why a request failed: the API server's own reason if it gave one (`NotFound`, `Conflict`, `AlreadyExists`,
+ * `Expired`, `TooManyRequests`, …), or one of the client's reasons. `Timeout` and `Unreachable` mean that
+ * there was no response, so it is unknown whether the request took effect. `InvalidResponse` and
+ * `ResponseTooLarge` are the others.
  */
 export type ApiErrorReason =
   | "BadRequest"
@@ -24,19 +25,19 @@ export type ApiErrorReason =
 
 export interface ApiErrorDetails {
   readonly reason: ApiErrorReason;
-  /** The HTTP status code; 0 when there was no answer. */
+  /** The HTTP status code; 0 if there was no response. */
   readonly code: number;
-  /** How long the server asked us to wait, in milliseconds; more than a minute counts as one. */
+  /** The wait that the server asked for, in milliseconds; limited to a minute. */
   readonly retryAfter?: number | undefined;
-  /** Paths of the fields that the server rejects, such as `spec.containers[0].env[1].valueFrom`. */
+  /** Paths of the rejected fields, such as `spec.containers[0].env[1].valueFrom`. */
   readonly fields?: readonly string[] | undefined;
   readonly cause?: unknown;
 }
 
-/** The longest pause, even when the server asks for more: a mistaken value must not blind the operator. */
+/** Maximum pause, even if the server asks for more: a wrong value must not stop the operator for long. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/** The one error of the client. Its message names the verb and the object, never their content. */
+/** The error of the client. Its message names the verb and the object, never their content. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly reason: ApiErrorReason;
@@ -58,42 +59,45 @@ function hasReason(error: unknown, ...reasons: ApiErrorReason[]): boolean {
   return error instanceof ApiError && reasons.includes(error.reason);
 }
 
-/** There is no such object, or no such kind. */
+/** The object or the kind does not exist. */
 export function isNotFound(error: unknown): boolean {
   return hasReason(error, "NotFound");
 }
 
-/** The object is not as the request took it to be: read it again. */
+/** The object has changed since it was read. */
 export function isConflict(error: unknown): boolean {
   return hasReason(error, "Conflict");
 }
 
-/** An object of that name exists. */
+/** An object with that name exists. */
 export function isAlreadyExists(error: unknown): boolean {
   return hasReason(error, "AlreadyExists");
 }
 
-/** The role does not allow it, or an admission policy refused it. */
+/** The role does not allow the request, or an admission policy rejected it. */
 export function isForbidden(error: unknown): boolean {
   return hasReason(error, "Forbidden");
 }
 
-/** Whether the same request may succeed later: no answer, credentials that are just changing, conflict, load, trouble. */
+/**
+ * Whether the same request may succeed later: no response, credentials being rotated, conflict, load, server
+ * errors.
+ */
 export function isTransient(error: unknown): boolean {
   return isUnavailable(error) || (error instanceof ApiError && [401, 408, 409].includes(error.code));
 }
 
-/** Whether the server is not there, has too much to do, or is in trouble. */
+/** Whether the server is unreachable, overloaded, or failing. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 0 || error.code === 429 || error.code >= 500);
 }
 
-/** The answer would have filled the memory: a list must be asked for in smaller pages. */
+/** The response exceeds the memory limit: request a list in smaller pages. */
 export function isTooLarge(error: unknown): boolean {
   return hasReason(error, "ResponseTooLarge");
 }
 
-/** The requested history is gone: a watch must list anew. */
+/** The requested history is no longer available: a watch must relist. */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 410 || hasReason(error, "Gone", "Expired"));
 }

@@ -2,7 +2,7 @@ import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "
 import type { Client } from "./client.ts";
 import { isNotFound } from "./error.ts";
 
-/** The object as the API server has it now, past any cache; `undefined` when it has none. */
+/** The current object from the API server, bypassing caches; `undefined` if it does not exist. */
 export async function find<T extends KubeObject>(
   client: Pick<Client, "get">,
   kind: Kind<T>,
@@ -16,7 +16,9 @@ export async function find<T extends KubeObject>(
   }
 }
 
-/** The same object past any cache; `undefined` when it is gone, or another has its name. */
+/**
+ * The current object with the same UID, bypassing caches; `undefined` if it does not exist or was recreated.
+ */
 export async function findSame<T extends KubeObject>(
   client: Pick<Client, "get">,
   kind: Kind<T>,

@@ -59,7 +59,7 @@ describe("a request", () => {
     const work = client.get(ConfigMap, ref).finally(() => (failedAt = clock.monotonic()));
     const error = await failure(clock, work);
     expect(error).toMatchObject({ reason: "Timeout", code: 0 });
-    expect(error.message).toBe('get ConfigMap "n/a": no answer within 30000 ms');
+    expect(error.message).toBe('get ConfigMap "n/a": no response within 30000 ms');
     expect(failedAt - startedAt).toBe(30_000);
   });
 
@@ -201,7 +201,7 @@ describe("a watch", () => {
   test("must be answered within half a minute", async () => {
     const { clock, client } = setUp(neverAnswers);
     const error = await failure(clock, drain(client.watch(ConfigMap, watchOptions)));
-    expect(error.message).toBe("watch ConfigMap: no answer within 30000 ms");
+    expect(error.message).toBe("watch ConfigMap: no response within 30000 ms");
   });
 
   test("may last longer than that, but not be silent for longer than its limit", async () => {

@@ -31,28 +31,31 @@ import { Throttle, type Waiting } from "./throttle.ts";
 import type { Transport, TransportResponse } from "./transport.ts";
 import { failWhenSilent, watchEvents } from "./watch-stream.ts";
 
-/** What a client works with. */
+/** The dependencies of a client. */
 export interface HttpClientOptions {
   readonly transport: Transport;
   readonly clock: Clock;
-  /** The owner of the fields that we write. */
+  /** The field manager of writes. */
   readonly fieldManager: string;
   readonly userAgent: string;
   readonly timeoutMs?: number;
-  /** How long it waits at most when the server asks for a pause: less where a request can't wait, as for a Lease. */
+  /** Maximum wait when the server asks for a pause; shorter for urgent requests, such as for a Lease. */
   readonly longestPauseMs?: number;
-  /** Called after every answered or failed request. */
+  /** Called after every request. */
   readonly onRequest?: (request: FinishedRequest) => void;
 }
 
-/** A request to the API server that got its answer, or none. */
+/** A request to the API server that got a response, or failed. */
 export interface FinishedRequest {
   readonly verb: string;
   /** `deployments.apps`; never the name of an object. */
   readonly resource: string;
-  /** The HTTP status; 0 when there was no answer. */
+  /** The HTTP status code; 0 if there was no response. */
   readonly code: number;
-  /** Until the answer began, without pauses that the server asked for: a watch counts only until it was opened. */
+  /**
+   * The time until the response began, without pauses that the server asked for: for a watch, the time to
+   * open it.
+   */
   readonly durationMs: number;
 }
 
@@ -64,9 +67,9 @@ interface ListBody<T extends KubeObject> {
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * The `Client` that speaks HTTP to an API server through a transport. What passes by itself reaches no caller,
- * within the deadline of the request: it waits when the server asks for a pause, and a connection that breaks is
- * tried once more where that can do no harm.
+ * The `Client` that speaks HTTP to an API server through a transport. It handles transient problems within
+ * the deadline of a request: it waits if the server asks for a pause, and retries a broken connection once if
+ * that is safe.
  */
 export class HttpClient implements FenceableClient {
   readonly #options: HttpClientOptions & { readonly timeoutMs: number };
@@ -94,10 +97,10 @@ export class HttpClient implements FenceableClient {
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<Page<T>> {
     const call = listCall(kind, options);
     const { items: listed, metadata } = await this.#send<ListBody<T>>(call);
-    // Kubernetes 1.30 answers so for metadata when there is no object.
+    // Kubernetes 1.30 returns null for a metadata list without objects.
     const items = listed === null ? [] : listed;
     if (!Array.isArray(items) || !metadata?.resourceVersion) {
-      throw new ApiError(`${call.what}: the answer is not a list`, { reason: "InvalidResponse", code: 0 });
+      throw new ApiError(`${call.what}: the response is not a list`, { reason: "InvalidResponse", code: 0 });
     }
     return {
       items,
@@ -178,7 +181,7 @@ export class HttpClient implements FenceableClient {
     return { fieldManager: this.#options.fieldManager, dryRun: this.#dryRun };
   }
 
-  /** Another view of the same client: pauses that the server asks for hold for all of them. */
+  /** Another view of the same client: pauses that the server asks for apply to all views. */
   #with({ fence = this.#fence, dryRun = this.#dryRun }: { fence?: Fence | undefined; dryRun?: boolean }) {
     const view = new HttpClient(this.#options);
     view.#fence = fence;
@@ -187,7 +190,7 @@ export class HttpClient implements FenceableClient {
     return view;
   }
 
-  /** Sends a call and reads its whole answer within the deadline. */
+  /** Sends a call and reads its whole response within the deadline. */
   async #send<R>(call: Call): Promise<R> {
     const deadline = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, deadline.signal]) : deadline.signal;
@@ -225,7 +228,7 @@ export class HttpClient implements FenceableClient {
     work: (until: number) => Promise<R>,
   ): Promise<R> {
     const { clock, timeoutMs } = this.#options;
-    const message = `${call.what}: no answer within ${timeoutMs} ms`;
+    const message = `${call.what}: no response within ${timeoutMs} ms`;
     const expire = () => deadline.abort(new ApiError(message, { reason: "Timeout", code: 0 }));
     const cancel = clock.setTimer(expire, timeoutMs);
     try {
@@ -266,7 +269,7 @@ export class HttpClient implements FenceableClient {
   }
 }
 
-/** Whether there was no answer, or no whole one: nobody has said what became of the request. */
+/** Whether there was no complete response, so that the result of the request is unknown. */
 function isBroken(error: unknown): boolean {
   return !isOurs(error) && !(error instanceof KubeconfigError) && !isBug(error);
 }
@@ -279,11 +282,14 @@ function parseBody<R>(what: string, text: string): R {
   try {
     return JSON.parse(text) as R;
   } catch (cause) {
-    throw new ApiError(`${what}: the answer is not JSON`, { reason: "InvalidResponse", code: 0, cause });
+    throw new ApiError(`${what}: the response is not JSON`, { reason: "InvalidResponse", code: 0, cause });
   }
 }
 
-/** Some kinds are answered with the object although it is gone: what keeps one is a finalizer or a grace period. */
+/**
+ * Some kinds return the object although it is deleted; it only remains if it has a finalizer or a grace
+ * period.
+ */
 function remains({ metadata }: KubeObject): boolean {
   return (metadata?.finalizers?.length ?? 0) > 0 || (metadata?.deletionGracePeriodSeconds ?? 0) > 0;
 }
@@ -298,7 +304,7 @@ function asApiError(what: string, error: unknown, signal: AbortSignal): Error {
   return new ApiError(`${what}: ${whyNoAnswer(error)}`, { reason: "Unreachable", code: 0, cause: error });
 }
 
-/** Faults of a connection have a code; anything else is not known to be one. */
+/** Connection errors have a code; any other error may not be one. */
 function whyNoAnswer(error: unknown): string {
   if (error instanceof KubeconfigError) return error.message;
   const hasCode = error instanceof Error && "code" in error && error.code !== undefined;

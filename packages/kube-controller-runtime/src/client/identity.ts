@@ -7,10 +7,10 @@ export interface TlsOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Several values are several lines of the same name. */
+/** A list of values is sent as several headers of the same name. */
 export type RequestHeaders = Readonly<Record<string, string | string[]>>;
 
-/** What a request proves who we are with. */
+/** The credentials of a request. */
 export interface Identity {
   readonly tls: TlsOptions;
   readonly headers: RequestHeaders;

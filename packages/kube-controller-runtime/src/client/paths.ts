@@ -16,7 +16,7 @@ export function objectPath(kind: Kind, ref: ObjectRef, subresource?: string): st
   return subresource ? `${path}/${subresource}` : path;
 }
 
-/** `?a=b&c=d` of the parameters that are set; empty when none is. */
+/** `?a=b&c=d` with the parameters that are set; empty if there are none. */
 export function queryString(
   parameters: Readonly<Record<string, string | number | boolean | undefined>>,
 ): string {

@@ -22,7 +22,7 @@ const REASON_BY_CODE: Readonly<Record<number, ApiErrorReason>> = {
   504: "Timeout",
 };
 
-/** Reads a whole body, refusing one that would fill the memory. */
+/** Reads a whole body; throws if it exceeds the memory limit. */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -39,7 +39,7 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The error that a non-2xx response stands for. Proxies answer in HTML, so the body may be anything. */
+/** The error for a non-2xx response. The body may be anything, because proxies respond with HTML. */
 export async function errorFromResponse(what: string, response: TransportResponse): Promise<ApiError> {
   const text = await readText(response.body).catch(() => "");
   const status = parseStatus(text) ?? { message: `HTTP ${response.status}` };

@@ -2,21 +2,21 @@ import { backoff } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { ApiError, MAX_RETRY_AFTER_MS } from "./error.ts";
 
-/** A server that asks for no time at all still gets this much. */
+/** Minimum pause if the server does not specify one. */
 const MIN_PAUSE_MS = 100;
 
 export interface Waiting {
-  /** What waits, for the error when that takes too long. */
+  /** The waiting request, for the error on timeout. */
   readonly what: string;
-  /** The monotonic time by which it must be over. */
+  /** The deadline in monotonic time. */
   readonly until: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * The gate that all requests of a client pass. A server that is overloaded or about to end says so to one of them,
- * by a 429 or 503 with `Retry-After`; then all wait as long as it asked for, and twice as long each time that it
- * goes on asking.
+ * A gate that all requests of a client pass. If a server that is overloaded or shutting down responds with
+ * 429 or 503 and `Retry-After`, all requests wait for the requested time, which doubles with each further
+ * such response.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -29,11 +29,11 @@ export class Throttle {
     this.#longestPauseMs = longestPauseMs;
   }
 
-  /** Resolves when a request may be sent; rejects at once when that would be too late for it. */
+  /** Resolves when a request may be sent; rejects immediately if that would be after its deadline. */
   async pass({ what, until, signal }: Waiting): Promise<void> {
     for (let pauseMs = this.#pauseMs(); pauseMs > 0; pauseMs = this.#pauseMs()) {
       if (!this.opensBefore(until))
-        throw new ApiError(`${what}: not sent, because the API server asked for a pause`, {
+        throw new ApiError(`${what}: not sent, because the API server requested a pause`, {
           reason: "TooManyRequests",
           code: 0,
           retryAfter: pauseMs,
@@ -42,11 +42,14 @@ export class Throttle {
     }
   }
 
-  /** Closes the gate when this failure asks for it, and says whether it did: then nothing was done. */
+  /**
+   * Closes the gate if this failure asks for a pause, and returns whether it did: the request was not
+   * executed.
+   */
   isAskedFor(error: unknown): boolean {
     if (!(error instanceof ApiError) || error.retryAfter === undefined) return false;
     if (error.code !== 429 && error.code !== 503) return false;
-    // What was sent together is refused together: that is one closure.
+    // Requests that were sent together fail together: count them once.
     if (this.#pauseMs() <= 0) this.#closures++;
     const baseMs = Math.max(error.retryAfter, MIN_PAUSE_MS);
     const pauseMs = backoff({ baseMs, capMs: this.#longestPauseMs }, this.#closures);
@@ -54,7 +57,7 @@ export class Throttle {
     return true;
   }
 
-  /** The server has done what a request asked for. */
+  /** Called after a request has succeeded. */
   succeeded(): void {
     this.#closures = 0;
   }

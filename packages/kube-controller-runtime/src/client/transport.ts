@@ -14,9 +14,12 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
   readonly signal: AbortSignal;
-  /** A response that never ends by itself: it gets a connection of its own. */
+  /** A response that does not end by itself: it gets its own connection. */
   readonly streaming?: boolean;
-  /** Asked when the request goes to its connection, however long that took; what it throws ends it, unsent. */
+  /**
+   * Called when the request is sent on its connection, possibly after a wait; if it throws, the request fails
+   * without being sent.
+   */
   readonly admit?: (() => void) | undefined;
 }
 
@@ -27,8 +30,8 @@ export interface TransportResponse {
 }
 
 /**
- * The HTTP edge of the client: one request, one response, no policy. Rejects only when no response
- * came; ends the body with an error when it was cut. Tests put a fake API server here.
+ * The HTTP layer of the client: one request, one response, no policy. Rejects only if there is no response;
+ * the body ends with an error if it is truncated. Tests replace it with a fake API server.
  */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportResponse>;
@@ -43,7 +46,7 @@ interface Agents {
   readonly watches: Agent;
 }
 
-/** A response, and the credentials that it was asked with. */
+/** A response, and the credentials of its request. */
 interface Attempt {
   readonly response: Dispatcher.ResponseData;
   readonly tls: TlsOptions;
@@ -51,9 +54,9 @@ interface Attempt {
 }
 
 /**
- * Sends requests with undici over kept-alive connections. Watches use a second agent, so that any number
- * of them leaves all connections for requests free. After a 401 the credentials are read again and, if they
- * were rotated, the request is sent once more. Other certificates mean new connections.
+ * Sends requests with undici over keep-alive connections. Watches use a second agent, so that they never
+ * occupy the connections of requests. After a 401 the credentials are read again and, if they were rotated,
+ * the request is sent once more. Changed certificates cause new connections.
  */
 export function httpTransport(credentials: Credentials): Transport {
   let agents = newAgents(credentials);
@@ -77,7 +80,7 @@ export function httpTransport(credentials: Credentials): Transport {
     return { response, tls, headers };
   }
 
-  /** Whether another attempt would be made with other credentials; another request may have read them already. */
+  /** Whether another attempt would use different credentials; another request may have read them already. */
   async function isOutdated({ tls, headers }: Attempt): Promise<boolean> {
     const differs = async () =>
       credentials.tls !== tls || !isDeepStrictEqual(await credentials.headers(), headers);
@@ -88,7 +91,7 @@ export function httpTransport(credentials: Credentials): Transport {
 
   async function shouldRepeat(first: Attempt, signal: AbortSignal): Promise<boolean> {
     if (first.response.statusCode !== 401) return false;
-    // Credentials that can't be read now leave it at the 401, which says what is wrong.
+    // If the credentials can't be read, keep the 401 response, which says what is wrong.
     return orAborted(isOutdated(first), signal).catch(() => false);
   }
 
@@ -109,7 +112,7 @@ function answer({ response }: Attempt): TransportResponse {
   return { status: response.statusCode, headers: response.headers, body: response.body as Readable };
 }
 
-/** An exec plugin may hang and knows no signal; the request that waits for it does. */
+/** An exec plugin may hang and can't be aborted, but the waiting request can. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -127,7 +130,7 @@ function newAgents(way: Way): Agents {
   return { tls: way.tls, requests: agent({ connections: REQUEST_CONNECTIONS }), watches: agent({}) };
 }
 
-/** What is under way on the old connections may end there. */
+/** Requests in progress may finish on the old connections. */
 function replaced(old: Agents, way: Way): Agents {
   for (const agent of [old.requests, old.watches]) agent.close().catch(() => undefined);
   return newAgents(way);

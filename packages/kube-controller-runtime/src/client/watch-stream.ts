@@ -10,8 +10,8 @@ interface RawEvent<T extends KubeObject> {
 }
 
 /**
- * Splits a byte stream into lines, each byte looked at once, however many chunks a line comes in. A last line without
- * its newline was cut off and is not given out.
+ * Splits a byte stream into lines in linear time, even if a line arrives in many chunks. An incomplete last
+ * line is dropped.
  */
 async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -46,18 +46,22 @@ function decodeEvent<T extends KubeObject>(line: string): WatchEvent<T> {
   try {
     event = JSON.parse(line);
   } catch (cause) {
-    throw new ApiError("watch sent a line that is not JSON", { reason: "InvalidResponse", code: 0, cause });
+    throw new ApiError("watch received a line that is not JSON", {
+      reason: "InvalidResponse",
+      code: 0,
+      cause,
+    });
   }
   if (!event?.type || !event.object) {
-    throw new ApiError("watch sent a line that is not an event", { reason: "InvalidResponse", code: 0 });
+    throw new ApiError("watch received a line that is not an event", { reason: "InvalidResponse", code: 0 });
   }
   if (event.type === "ERROR") throw errorFromStatus("watch", event.object as StatusBody, 0);
   return event as WatchEvent<T>;
 }
 
 /**
- * Passes events through and aborts when none arrives for `limitMs`. It counts whole events, not bytes,
- * so a connection that drips is dead too. A quiet but healthy one is ended by the server before that.
+ * Passes events through and throws if none arrives within `limitMs`. It counts complete events, not bytes, so
+ * a connection that only trickles is dead too. The server ends a healthy watch before the limit.
  */
 export async function* failWhenSilent<E>(
   events: AsyncIterable<E>,

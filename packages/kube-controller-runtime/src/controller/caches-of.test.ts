@@ -66,7 +66,7 @@ test("controllers that mean different things by one index are refused before any
       .watches(Secret, () => [], { indexes: { same: index } })
       .reconcile(nothing);
   expect(() => cachesFor(indexed("one", byName), indexed("two", byUid))).toThrow(
-    'two controllers index secrets differently as "same"',
+    'two controllers index secrets by different functions as "same"',
   );
   expect(cachesFor(indexed("one", byName), indexed("two", byName)).of(Secret).byIndex("same", "x")).toEqual(
     [],

@@ -6,8 +6,8 @@ import type { Controller } from "./controller.ts";
 type Options = CacheOptions<KubeObject>;
 
 /**
- * One cache per kind, or selection of a kind, with what all controllers together ask of it. Throws when they ask for different objects,
- * or mean different things by the name of an index.
+ * Creates one cache per kind, or per selection of a kind, that satisfies all controllers. Throws if their
+ * options conflict, or if an index name has different meanings.
  */
 export function cachesOf(controllers: readonly Controller[], environment: CacheEnvironment): Caches {
   const merged = new Map<string, { kind: Kind; options: Options | undefined }>();
@@ -33,11 +33,14 @@ function merge(kind: Kind, left: Options, right: Options): Options {
   const differing = shared.find((field) => left[field] !== right[field]);
   if (differing)
     throw new TypeError(
-      `two controllers watch ${resourceName(kind)} with a different ${differing}; give one a cache of its own by \`select\``,
+      `two controllers watch ${resourceName(kind)} with a different ${differing}; use \`select\` to give one its own cache`,
     );
   const clash = Object.entries(left.indexes ?? {}).find(
     ([name, values]) => values !== (right.indexes?.[name] ?? values),
   );
-  if (clash) throw new TypeError(`two controllers index ${resourceName(kind)} differently as "${clash[0]}"`);
+  if (clash)
+    throw new TypeError(
+      `two controllers index ${resourceName(kind)} by different functions as "${clash[0]}"`,
+    );
   return { ...left, indexes: { ...left.indexes, ...right.indexes } };
 }

@@ -180,18 +180,18 @@ const former = () => ({
 describe("an object that is not ours", () => {
   test.each([
     ["another controller owns", { ownerReferences: [foreignOwner], labels }, 'StatefulSet "db"'],
-    ["nobody owns", {}, "somebody else"],
-    ["nobody owns and that lacks one of our labels", { labels: { app: "child" } }, "somebody else"],
+    ["nobody owns", {}, "another client"],
+    ["nobody owns and that lacks one of our labels", { labels: { app: "child" } }, "another client"],
     ["Helm installed", { annotations: { "meta.helm.sh/release-name": "shop" } }, 'Helm release "shop"'],
     [
       "another tool manages",
       { labels: { "app.kubernetes.io/managed-by": "kustomize" } },
-      'somebody else (managed by "kustomize")',
+      'another client (managed by "kustomize")',
     ],
     [
       "is handed over to another object",
       { annotations: { [marks.handOver]: "Parent/other" } },
-      "somebody else",
+      "another client",
     ],
     [
       "is handed over although it has a controller",
@@ -306,7 +306,7 @@ describe("a handed-over Secret", () => {
     const before = await world.person.create(Secret, { metadata: handedOver, data: { password: "eA==" } });
     const desired = { metadata: ref, data: { token: "eA==" } };
     const failure = await children.apply(Secret, desired, owner).catch((error: unknown) => error);
-    expect(String(failure)).toContain("can't be handed over because it holds other data");
+    expect(String(failure)).toContain("can't be handed over because its data is different");
     expect(await world.person.get(Secret, ref)).toEqual(before);
   });
 

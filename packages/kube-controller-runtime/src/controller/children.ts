@@ -22,32 +22,32 @@ import {
   standingOf,
 } from "./ownership.ts";
 
-/** The index of children by the uid of their controller, which every owned kind has. */
+/** The index of children by the UID of their controller, which every owned kind has. */
 export const CONTROLLER_INDEX = "controller";
 
 export interface ChildrenOptions {
-  /** Writes must show in the caches: see `Caches.writeThrough`. */
+  /** Writes must appear in the caches: see `Caches.writeThrough`. */
   readonly client: Client;
-  /** Sends the same without storing anything. */
+  /** Sends the same writes without persisting anything. */
   readonly dryRun: Client;
-  /** Those of the kinds of children must keep our manager's part of `managedFields`: see `withOwnFields`. */
+  /** The caches of child kinds must keep the manager's part of `managedFields`: see `withOwnFields`. */
   readonly caches: Caches;
   readonly fieldManager: string;
   readonly marks: OwnershipMarks;
-  /** Called when fields of a child that somebody else had changed were set back to what the spec says. */
+  /** Called when fields of a child that another client had changed were reverted to the spec. */
   readonly onReverted?: (owner: Owner, child: Stored<KubeObject>) => void;
 }
 
 export interface ApplyOptions {
   /** Rejects with `Conflict` unless the child still has this version. */
   readonly resourceVersion?: string;
-  /** Resolves with an object that is handed over as it is, instead of taking it: its time has not come. */
+  /** Returns an object that is handed over unchanged instead of adopting it yet. */
   readonly leaveHandedOver?: boolean;
 }
 
 /**
- * No object has this version, so an apply on the condition of it makes an object that is missing and is a
- * `Conflict` where there is one. Unlike a POST it leaves the fields with our apply from the beginning.
+ * No object has this version, so an apply with it creates a missing object and fails with `Conflict` if there
+ * is one. Unlike a POST, it makes the apply the manager of the fields from the beginning.
  */
 const NEVER = "1";
 
@@ -57,17 +57,18 @@ interface Child<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly desired: T;
   readonly owner: Owner;
-  /** The version that it must have. */
+  /** The version that the object must have. */
   readonly resourceVersion?: string | undefined;
 }
 
 /**
- * Brings children to their desired state by server-side apply. What is not known to be ours is made or refused,
- * never applied over, and no object of somebody else is changed or deleted (`standingOf` says whose it is). Which
- * fields of a child are ours is handed over to our apply before the first one, so leaving them out removes them.
+ * Brings children to their desired state by server-side apply. An object that is not known to be ours is
+ * created or refused, never overwritten, and objects of others are never changed or deleted (`standingOf`
+ * decides the ownership). The manager's fields of earlier writes are transferred to its apply before the
+ * first one, so that omitting a field removes it.
  *
- * An apply is skipped when the child says that the same was applied last and that nobody has changed it since.
- * That needs no memory, so a process that has just started makes no request either.
+ * An apply is skipped if the child records that the same content was applied last and its managed fields have
+ * not changed. This needs no memory, so a restarted process makes no writes.
  */
 export class Children {
   readonly #client: Client;
@@ -80,12 +81,12 @@ export class Children {
     this.#options = options;
   }
 
-  /** Whether an object belongs to the owner now; what is only handed over does not yet. */
+  /** Whether an object belongs to the owner now; an object that is only handed over does not yet. */
   owns(present: Stored<KubeObject>, owner: Owner): boolean {
     return !["foreign", "handedOver"].includes(this.#standing(present, owner));
   }
 
-  /** Whether an object is the owner's, or handed over to it. */
+  /** Whether an object belongs to the owner or is handed over to it. */
   mayTake(present: Stored<KubeObject>, owner: Owner): boolean {
     return this.#standing(present, owner) !== "foreign";
   }
@@ -99,8 +100,8 @@ export class Children {
   }
 
   /**
-   * Makes the child equal to `desired` in every field that it names, with `owner` as its controller; in another
-   * namespace with the owner's uid as an annotation. Throws `NotOursError` when the name is taken.
+   * Makes the child equal to `desired` in every field that it sets, with `owner` as its controller; in
+   * another namespace, with the owner's UID as an annotation. Throws `NotOursError` if the name is taken.
    */
   async apply<T extends KubeObject>(
     kind: Kind<T>,
@@ -110,7 +111,7 @@ export class Children {
   ): Promise<Stored<T>> {
     const child = { kind, desired: marked(desired, owner, this.#options.marks), owner, resourceVersion };
     let present = this.#options.caches.of(kind).get(keyOfObject(desired));
-    // The caller may know more than the cache, which lags behind and has only objects with our label.
+    // The caller may have newer information than the cache, which only holds objects with our label.
     if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion)
       present = await find(this.#client, kind, refOf(desired));
     for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
@@ -120,13 +121,14 @@ export class Children {
       if (result) return result;
       present = await find(this.#client, kind, refOf(desired));
     }
-    const message = `apply ${kind.kind} "${keyOfObject(desired)}": somebody else changed it meanwhile`;
+    const message = `apply ${kind.kind} "${keyOfObject(desired)}": another client changed it`;
     throw new ApiError(message, { reason: "Conflict", code: 409 });
   }
 
   /**
-   * Makes a child that must not exist yet; rejects with `AlreadyExists`, or `NotOursError`, when it does. One that
-   * outlives its owner has no reference to it, so that nothing collects it: its labels alone say whose it is.
+   * Creates a child that must not exist yet; rejects with `AlreadyExists` or `NotOursError` if it does. A
+   * child that outlives its owner has no owner reference, so that it is not garbage-collected: only its
+   * labels identify the owner.
    */
   async create<T extends KubeObject>(
     kind: Kind<T>,
@@ -138,13 +140,13 @@ export class Children {
     if (made) return made;
     const present = await find(this.#client, kind, refOf(desired));
     if (present) refuseForeign(kind, { present, desired, owner }, this.#options.marks);
-    const message = `create ${kind.kind} "${keyOfObject(desired)}": it exists already`;
+    const message = `create ${kind.kind} "${keyOfObject(desired)}": it already exists`;
     throw new ApiError(message, { reason: "AlreadyExists", code: 409 });
   }
 
   /**
-   * Makes `desired` the only children of a kind that `owner` controls: applies them, at the same time, and then
-   * deletes the others. The kind must be one that its controller `owns`.
+   * Makes `desired` the only children of a kind that `owner` controls: applies them concurrently, and then
+   * deletes the others. The controller must `own` the kind.
    */
   async converge<T extends KubeObject>(
     kind: Kind<T>,
@@ -160,8 +162,8 @@ export class Children {
   }
 
   /**
-   * What the API server would make of a child of the owner's by `apply`, without storing it. Resolves with `undefined`
-   * when there is no such child, and without a request when the apply would be skipped.
+   * The result of an `apply` of the owner's child, without persisting it. Resolves with `undefined` if there
+   * is no such child, and without a request if the apply would be skipped.
    */
   async preview<T extends KubeObject>(
     kind: Kind<T>,
@@ -176,7 +178,10 @@ export class Children {
     return dryRun.apply(kind, on(child, { uid: present.metadata.uid }));
   }
 
-  /** Changes what no apply can, in exactly this version of a child; nothing in an object that is not the owner's. */
+  /**
+   * Patches a child in exactly this version, for changes that an apply can't make; never changes an object
+   * that the owner does not own.
+   */
   async patch<T extends KubeObject>(
     kind: Kind<T>,
     present: Stored<T>,
@@ -187,7 +192,7 @@ export class Children {
     await this.#client.mergePatch(kind, refOf(present), { ...patch, metadata });
   }
 
-  /** Drops the owner's reference, so that the object outlives it. */
+  /** Removes the owner reference, so that the object outlives its owner. */
   async release<T extends KubeObject>(kind: Kind<T>, present: Stored<T>, owner: Owner): Promise<void> {
     const { ownerReferences = [] } = present.metadata;
     const others = ownerReferences.filter(({ uid }) => uid !== owner.object.metadata.uid);
@@ -195,20 +200,20 @@ export class Children {
     await this.patch(kind, present, { owner, patch: { metadata: { ownerReferences: others } } });
   }
 
-  /** Deletes exactly this incarnation of a child, unless its deletion is already under way or it is not ours. */
+  /** Deletes exactly this child, unless it is already being deleted or is not ours. */
   async remove<T extends KubeObject>(kind: Kind<T>, present: Stored<T>, owner: Owner): Promise<void> {
     if (present.metadata.deletionTimestamp || !this.owns(present, owner)) return;
-    // The version too: somebody may have taken it back since the cache saw it.
+    // The version is required too: another client may have taken the object back since the cache saw it.
     await this.#client.delete(kind, refOf(present), versionOf(present));
   }
 
-  /** Resolves with `undefined` when an object that is not ours has the name. */
+  /** Resolves with `undefined` if the name belongs to an object that is not ours. */
   async #make<T extends KubeObject>(
     { kind, desired }: Child<T>,
     attempt: number,
   ): Promise<Stored<T> | undefined> {
     try {
-      // A server that would not make an object with a version still makes one by POST.
+      // A server that does not create an object with a version still creates one by POST.
       if (attempt > 1) return await this.#client.create(kind, desired);
       return await this.#client.apply(kind, on(desired, { resourceVersion: NEVER }));
     } catch (error) {
@@ -217,7 +222,7 @@ export class Children {
     }
   }
 
-  /** Whether nobody has changed a field of a child since `applied`, which is what was applied last. */
+  /** Whether the fields of a child are unchanged since `applied` was applied last. */
   #isUnchanged(present: Stored<KubeObject>, applied: KubeObject): boolean {
     if (this.#unchanged.has(present)) return true;
     const isUnchanged = ownsAll(present, applied, this.#options.fieldManager);
@@ -225,7 +230,7 @@ export class Children {
     return isUnchanged;
   }
 
-  /** Resolves with `undefined` when the object is not what it was taken for. */
+  /** Resolves with `undefined` if the object is not the expected one. */
   async #converge<T extends KubeObject>(child: Child<T>, seen: Stored<T>): Promise<Stored<T> | undefined> {
     const { kind, desired, owner, resourceVersion } = child;
     const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#options.marks);
@@ -249,8 +254,9 @@ export class Children {
   }
 
   /**
-   * Where the API server rejects fields, takes over what others have set beside ours: an environment variable that got
-   * `valueFrom` from a person can't have our `value` too. Resolves with whether there was anything to take.
+   * If the API server rejects fields, takes over those that others have set next to ours: an environment
+   * variable to which a user added `valueFrom` can't have our `value` too. Resolves with whether there was
+   * anything to take over.
    */
   async #takeExclusive<T extends KubeObject>(
     { kind, desired, owner }: Child<T>,
@@ -266,7 +272,7 @@ export class Children {
     return true;
   }
 
-  /** Hands fields over to our apply, in an object that still is for the owner to take. */
+  /** Transfers fields to our apply, in an object that the owner may still adopt. */
   async #adopt<T extends KubeObject>(child: Child<T>): Promise<Stored<T> | undefined> {
     const { kind, desired, owner } = child;
     const present = await find(this.#client, kind, refOf(desired));
@@ -280,7 +286,7 @@ export class Children {
     return adopted ? this.#giveFields(kind, present, adopted) : present;
   }
 
-  /** Changes no field, but to whom each belongs. */
+  /** Changes no field, only the managers. */
   #giveFields<T extends KubeObject>(
     kind: Kind<T>,
     present: Stored<T>,
@@ -292,14 +298,14 @@ export class Children {
     ]);
   }
 
-  /** To a run that lags behind, the child of a later object looks like one of an earlier. */
+  /** To a run with an outdated owner, the child of a newer owner looks like that of an earlier one. */
   async #refuseLater(kind: Kind, present: Stored<KubeObject>, owner: Owner): Promise<void> {
     if (await findSame(this.#client, owner.kind, owner.object)) return;
     const holder = `a later ${owner.kind.kind} "${owner.object.metadata.name}"`;
     throw new NotOursError([{ kind, ref: refOf(present), holder }]);
   }
 
-  /** The API server calls it invalid to apply to another incarnation, or to give an object a second controller. */
+  /** The API server returns Invalid for an apply to a different UID, or for a second controller. */
   async #isAnother<T extends KubeObject>(
     { kind, desired, owner }: Child<T>,
     seen: Stored<T>,

@@ -24,25 +24,26 @@ import { type Children, CONTROLLER_INDEX } from "./children.ts";
 import { anyChange, type Predicate, specOrMetadataChanged } from "./predicates.ts";
 
 /**
- * What a reconcile works with. Everything in it is shared between runs, except the log. It is the fence too:
- * everything that a run sends by other ways than `client` must ask `assertLeading` as it leaves, and end by `signal`.
+ * The context of a reconcile. Everything in it is shared between runs, except the log. It is also the fence:
+ * every request that a run does not send through `client` must call `assertLeading` when it is sent, and must
+ * respect `signal`.
  */
 export interface RunContext extends Fence {
-  /** Writes are refused once this process is not the leader, and show in the caches at once. */
+  /** Rejects writes once this process is not the leader; writes appear in the caches immediately. */
   readonly client: Client;
-  /** The same API server, which checks and answers writes but does not store them: what would happen. */
+  /** The same API server, which validates writes and responds, but does not persist them. */
   readonly dryRun: Client;
   readonly caches: Caches;
   readonly children: Children;
   readonly events: EventRecorder;
   readonly clock: Clock;
-  /** Carries the controller, the object and an id of this run. */
+  /** Contains the controller, the object and the ID of this run. */
   readonly log: Logger;
   /** The objects of a kind that this controller's objects refer to; see `refersTo`. */
   referenced<T extends KubeObject>(kind: Kind<T>): Pick<References<T>, "get">;
   /**
-   * Runs the object again when one of these changes or is deleted, until the next call names others. For objects that
-   * nothing declares, such as those of others that have the name of a child.
+   * Runs the object again if one of these objects changes or is deleted, until the next call replaces the
+   * list. For undeclared objects, such as an object of another owner that has the name of a child.
    */
   follow(objects: readonly Followed[]): void;
 }
@@ -54,8 +55,8 @@ export interface Followed {
 }
 
 /**
- * Brings the object named by `key` to its desired state. The key is all it gets: it must not depend on
- * what caused the run. It throws to be tried again with backoff.
+ * Brings the object named by `key` to its desired state. It receives only the key, so that it can't depend on
+ * the event. If it throws, the run is retried with backoff.
  */
 export type Reconcile = (key: ObjectKey, context: RunContext) => Promise<Action>;
 
@@ -67,22 +68,22 @@ export interface Source<T extends KubeObject = KubeObject> {
   readonly keysOf: (change: Change<T>, caches: Caches) => readonly ObjectKey[];
 }
 
-/** The first look at an object, before any work is started: see `ControllerBuilder.accepts`. */
+/** The first status of an object, before any other work is started: see `ControllerBuilder.accepts`. */
 interface Acceptance {
   readonly isNew: (object: Stored<KubeObject>) => boolean;
   readonly accept: (object: Stored<KubeObject>, context: RunContext) => Promise<unknown>;
 }
 
-/** How much a controller may do at once, and for how long. */
+/** Limits for the runs of a controller. */
 export interface RunLimits {
-  /** Runs at the same time; what the manager says when absent. */
+  /** Number of concurrent runs; defaults to the manager's. */
   readonly concurrency?: number;
   /**
-   * The time of one run. When it is up, `signal` of the run's context is aborted and its writes are refused; the run has
-   * failed as soon as the reconcile throws, and is tried again with backoff. None when absent.
+   * The timeout of one run. After it, the context's `signal` is aborted and writes are rejected; the run
+   * fails when the reconcile throws, and is retried with backoff. Absent means no timeout.
    */
   readonly timeoutMs?: number;
-  /** How long a failed key waits; from 200 ms to five minutes when absent. */
+  /** The backoff of a failed key; defaults to 200 ms up to five minutes. */
   readonly backoff?: BackoffPolicy;
 }
 
@@ -91,7 +92,7 @@ interface Referral {
   readonly refsOf: (object: Stored<KubeObject>, caches: Caches) => readonly ObjectRef[];
 }
 
-/** A controller as data: what it watches and what it does. A manager makes it run. */
+/** A controller as data: what it watches and what it does. A manager runs it. */
 export interface Controller {
   readonly name: string;
   readonly kind: Kind;
@@ -104,8 +105,8 @@ export interface Controller {
 
 interface SourceOptions<T extends KubeObject> extends CacheOptions<T> {
   /**
-   * Which changes cause a run: of the object itself what a user may have changed, of others any, by default. A
-   * change for which it throws causes one.
+   * Which changes cause a run; by default, changes that a user can make for the object itself, and any change
+   * for other kinds. If the predicate throws, the change causes a run.
    */
   readonly when?: Predicate<T>;
 }
@@ -128,8 +129,8 @@ class ControllerBuilder<T extends KubeObject> {
   }
 
   /**
-   * Kinds of children: a change of one that an object of ours controls runs that object. The run that
-   * wrote a child does not cause another.
+   * Kinds of children: a change of a child runs the object that controls it. A run's own writes do not cause
+   * another run.
    */
   owns(kinds: readonly Kind[], { when = anyChange, ...cache }: SourceOptions<KubeObject> = {}): this {
     const indexes = { ...cache.indexes, [CONTROLLER_INDEX]: controllerUid };
@@ -138,7 +139,10 @@ class ControllerBuilder<T extends KubeObject> {
     return this;
   }
 
-  /** Another kind: `keysOf` names the objects of ours to run when one of it changes, before and after. */
+  /**
+   * Another kind: `keysOf` returns the keys of the objects to run for the previous and the new state of a
+   * changed object.
+   */
   watches<W extends KubeObject>(
     kind: Kind<W>,
     keysOf: (object: Stored<W>, caches: Caches) => readonly ObjectKey[],
@@ -149,13 +153,13 @@ class ControllerBuilder<T extends KubeObject> {
       const keys = keysOf(change.object, caches);
       return change.previous ? [...keys, ...keysOf(change.previous, caches)] : keys;
     };
-    // Who names no options takes the cache that others ask for.
+    // Without options, reuse the existing cache.
     return this.#add({ kind, cache: options && cache, when, keysOf: keysBeforeAndAfter });
   }
 
   /**
-   * Objects that ours refer to by name, such as Secrets: only those are watched, and a change runs the holder.
-   * `refsOf` is asked anew before every run, so the names may also come from what `watches` reports.
+   * Objects that ours refer to by name, such as Secrets: only those are watched, and a change runs the
+   * holder. `refsOf` is called before every run, so the names may also depend on kinds declared by `watches`.
    */
   refersTo<R extends KubeObject>(
     kind: Kind<R>,
@@ -166,8 +170,8 @@ class ControllerBuilder<T extends KubeObject> {
   }
 
   /**
-   * What to do with an object that is new, before anything else is done for it or started for another: say in
-   * its status that it was seen. It must be quick, and afterwards the object must not be new any more.
+   * What to do with a new object before any other work is done or started: report in its status that it was
+   * seen. It must be fast, and must make the object no longer new.
    */
   accepts(
     isNew: (object: Stored<T>) => boolean,
@@ -199,14 +203,14 @@ class ControllerBuilder<T extends KubeObject> {
     return [object, previous].flatMap((child) => {
       const owner = child && controllerOf(child);
       const isOurs = owner?.kind === kind.kind && groupOf(owner) === groupOf(kind);
-      // A namespaced object is owned from within its namespace; one without owns children anywhere.
+      // A namespaced object owns children in its own namespace; a cluster-scoped one owns children anywhere.
       const namespace = kind.namespaced ? child?.metadata.namespace : undefined;
       return isOurs ? [keyOf({ namespace, name: owner.name })] : [];
     });
   }
 }
 
-/** A run does not cause another by what it writes. */
+/** A run's own writes do not cause another run. */
 function byOthers<T extends KubeObject>(when: Predicate<T>): Predicate<T> {
   return (change) => !change.ownWrite && when(change);
 }

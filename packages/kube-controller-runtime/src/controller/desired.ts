@@ -4,8 +4,8 @@ import { controllerReference } from "../owner.ts";
 import { isAbroad, type Owner, type OwnershipMarks } from "./ownership.ts";
 
 /**
- * A child as it is sent: with its owner as the controller, or in another namespace with the owner's uid as an
- * annotation, and with a hash of all that, by which the next run knows what was applied last.
+ * A child as it is sent: with its owner as the controller, or in another namespace with the owner's UID as an
+ * annotation, and with a hash of the content, which tells the next run what was applied last.
  */
 export function marked<T extends KubeObject>(desired: T, owner: Owner, marks: OwnershipMarks): T {
   const { ownerUid, applied } = marks;
@@ -19,7 +19,7 @@ export function marked<T extends KubeObject>(desired: T, owner: Owner, marks: Ow
   return on(tied, { annotations: { ...tie.annotations, [applied]: digest } });
 }
 
-/** Whether the marks of both say the same: nobody has applied anything else since. */
+/** Whether the hashes match: nothing else has been applied since. */
 export function wasAppliedLast(
   present: Stored<KubeObject>,
   desired: KubeObject,
@@ -28,7 +28,7 @@ export function wasAppliedLast(
   return present.metadata.annotations?.[applied] === desired.metadata?.annotations?.[applied];
 }
 
-/** The same with more metadata, such as the version on whose condition it is sent. */
+/** The object with additional metadata, such as the version that the server must have. */
 export function on<T extends KubeObject>(desired: T, metadata: NonNullable<KubeObject["metadata"]>): T {
   return { ...desired, metadata: { ...desired.metadata, ...metadata } };
 }

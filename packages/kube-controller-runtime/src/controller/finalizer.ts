@@ -7,25 +7,25 @@ import { type Action, awaitChange } from "../queue/action.ts";
 export interface Finalized<T extends KubeObject> {
   readonly kind: Kind<T>;
   readonly object: Stored<T>;
-  /** Whether this object has anything outside to clean up. When it no longer has, cleanup runs early. */
+  /** Whether this object has anything external to clean up. When it no longer has, the cleanup runs early. */
   readonly wanted: boolean;
-  /** Reconciles a living object. The finalizer is in place before it is called. */
+  /** Reconciles an object that is not being deleted. The finalizer is added before the call. */
   readonly apply: (object: Stored<T>) => Promise<Action>;
   /**
-   * Removes what garbage collection can't reach. While it throws, the finalizer stays; and so it does while cleanup of
-   * an object that is being deleted has to wait, and says until when.
+   * Removes external resources that garbage collection can't delete. The finalizer stays while the cleanup
+   * throws, or while it returns an action because it has to wait.
    */
   readonly cleanup: (object: Stored<T>) => Promise<Action | undefined> | Promise<void>;
-  /** Reports on an object that is being deleted why its cleanup failed, where people look for that. */
+  /** Reports why the cleanup of an object that is being deleted failed, where users will find it. */
   readonly reportFailure?: (object: Stored<T>, error: unknown) => Promise<void>;
 }
 
 const MAX_TRIES = 5;
 
 /**
- * Guards an object by the finalizer `name`: for everything that `apply` makes outside, `cleanup` gets the chance to
- * remove before the object is gone. What is best effort is decided inside `cleanup`. An early cleanup that fails
- * keeps nobody from being applied: it is thrown after that.
+ * Protects an object by the finalizer `name`: `cleanup` can remove everything that `apply` created externally
+ * before the object is deleted. `cleanup` itself decides what is best effort. An early cleanup that fails
+ * does not prevent `apply`: its error is thrown afterwards.
  */
 export async function finalizer<T extends KubeObject>(
   client: Client,
@@ -67,12 +67,12 @@ async function attempt(work: () => Promise<unknown> | undefined): Promise<Failed
 
 function failedWith({ error }: Failed, also: Failed | undefined): never {
   if (!also) throw error;
-  throw new AggregateError([error, also.error], "the cleanup failed, and so did what came after it");
+  throw new AggregateError([error, also.error], "the cleanup and the following reconcile failed");
 }
 
 /**
- * Adds or removes one finalizer and leaves the others alone. Resolves with the object as stored, or with
- * `undefined` when it is gone. An object that is being deleted takes no new finalizer.
+ * Adds or removes one finalizer and preserves the others. Resolves with the stored object, or with
+ * `undefined` if it no longer exists. An object that is being deleted gets no new finalizer.
  */
 async function setFinalizer<T extends KubeObject>(
   client: Client,

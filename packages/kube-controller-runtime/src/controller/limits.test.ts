@@ -84,7 +84,7 @@ test("a run that exceeds its timeout is aborted, can't write any more, and is tr
   expect(requests()).toEqual([]);
   expect(runs).toBe(2);
   const failure = log.find(({ level }) => level === "error");
-  expect(failure?.fields.error).toMatchObject({ message: "the run did not end within 5000 ms" });
+  expect(failure?.fields.error).toMatchObject({ message: "the run did not finish within 5000 ms" });
 });
 
 test("a key whose run ignores its timeout is never run twice at once", async () => {
@@ -95,7 +95,7 @@ test("a key whose run ignores its timeout is never run twice at once", async () 
   await person.mergePatch(Parent, { namespace: "n", name: "a" }, { spec: { text: "changed" } });
   await clock.advance(10_000);
   expect([...running]).toEqual(["n/a"]);
-  expect(log.map(({ message }) => message)).toContain("run exceeds its timeout, its writes are refused");
+  expect(log.map(({ message }) => message)).toContain("run exceeded its timeout; its writes are rejected");
   end("n/a");
   await clock.advance(1_000);
   expect([...running]).toEqual(["n/a"]);

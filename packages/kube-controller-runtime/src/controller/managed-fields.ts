@@ -5,20 +5,20 @@ export type ManagedFields = Wire<V1ManagedFieldsEntry>;
 
 type FieldSet = { [field: string]: FieldSet };
 
-/** Which fields are ours to remove from now on. */
+/** Which fields the manager takes over. */
 export interface Adoption {
   readonly manager: string;
   /**
-   * All of `spec`, whoever set it, and the reference to a controller with this uid, if it is given: for an
-   * object that was somebody else's until now. Labels and annotations of others stay theirs.
+   * All of `spec`, regardless of the manager, and the reference to the controller with this UID, if given:
+   * for an object that another owner had until now. Labels and annotations of others are preserved.
    */
   readonly takesOver?: { readonly controllerUid: string | undefined };
 }
 
 /**
- * Hands fields over to the server-side apply of `manager`, so that its next apply also removes those that it
- * does not send: the fields that it once set by `Update`, and when it takes over those of others. Returns
- * `undefined` when there is nothing to hand over. Entries of subresources stay as they are.
+ * Transfers fields to the server-side apply of `manager`, so that its next apply also removes those that it
+ * does not send: the fields that it once set by `Update`, and with `takesOver` those of others. Returns
+ * `undefined` if there is nothing to transfer. Entries of subresources are not changed.
  */
 export function adoptFields(
   entries: readonly ManagedFields[] | undefined,
@@ -28,9 +28,9 @@ export function adoptFields(
 }
 
 /**
- * Hands over to the server-side apply of `manager` what others have set in the structs around the given paths, as far as the
- * manager has fields in the same struct: its next apply removes what it does not send. For fields that exclude each
- * other, of which each has another manager. Returns `undefined` when there is nothing to hand over.
+ * Transfers to the server-side apply of `manager` the fields of others in the structs around the given paths,
+ * if the manager has fields in the same struct: its next apply removes those that it does not send. For
+ * mutually exclusive fields with different managers. Returns `undefined` if there is nothing to transfer.
  */
 export function takeExclusive(
   entries: readonly ManagedFields[] | undefined,
@@ -52,14 +52,14 @@ interface Gift {
   readonly left: FieldSet;
 }
 
-/** The names on the way to the struct that has the field; `*` stands for the items of a list. */
+/** The path of the struct that contains the field; `*` matches the items of a list. */
 function structAround(path: string): string[] {
   const names = path.split(/[.[\]]+/).filter((name) => name !== "");
   const steps = names.map((name) => (/^\d+$/.test(name) ? "*" : name));
   return steps.length > 1 ? steps.slice(0, -1) : steps;
 }
 
-/** Parts the fields below a path, where `own` has some too, from the others. */
+/** Splits off the fields below a path where `own` has fields too. */
 function splitAt(fields: FieldSet, own: FieldSet, [step, ...rest]: readonly string[]): Gift {
   if (step === undefined) return { taken: fields, left: {} };
   const [taken, left]: [FieldSet, FieldSet] = [{}, {}];
@@ -95,9 +95,9 @@ function handOver(
 }
 
 /**
- * Hands all fields of the managers `from` over to the server-side apply of `to`, for an object that another tool manages
- * from now on: its next apply meets no conflict with them, and removes those that it does not send. Entries of
- * subresources stay as they are.
+ * Transfers all fields of the managers `from` to the server-side apply of `to`, for an object that another
+ * tool will manage: its next apply has no conflicts with them, and removes those that it does not send.
+ * Entries of subresources are not changed.
  */
 export function giveFields(
   entries: readonly ManagedFields[] | undefined,
@@ -113,7 +113,7 @@ export function giveFields(
   return [...kept, { ...first, manager: to, operation: "Apply", fieldsV1 }];
 }
 
-/** Parts the fields of another manager into those that are taken from it and those that it keeps. */
+/** Splits the fields of another manager into those to take over and those to leave. */
 function split(entry: ManagedFields, takesOver: Adoption["takesOver"]): Gift {
   const fields = fieldsOf(entry);
   if (!takesOver || entry.subresource) return { taken: {}, left: fields };
@@ -137,8 +137,8 @@ function unlessEmpty(name: string, fields: FieldSet): FieldSet {
 }
 
 /**
- * Keeps of `managedFields`, often the largest part of an object, what shows whether an apply has anything to
- * do: the fields that `manager` applies, and that it set others by `Update`.
+ * Reduces `managedFields`, often the largest part of an object, to what decides whether an apply is needed:
+ * the fields that `manager` applied, and whether it set others by `Update`.
  */
 export function withOwnFields<T extends KubeObject>(object: Stored<T>, manager: string): Stored<T> {
   const { managedFields: all, ...metadata } = object.metadata;
@@ -151,14 +151,14 @@ export function withOwnFields<T extends KubeObject>(object: Stored<T>, manager: 
   } as Stored<T>;
 }
 
-/** Whether `manager` has set fields by `Update` that its apply does not know of. */
+/** Whether `manager` has set fields by `Update` that its apply does not own. */
 export function hasUpdatedFields({ metadata }: Stored<KubeObject>, manager: string): boolean {
   return ownOf(metadata.managedFields, manager).some((entry) => !isApply(entry));
 }
 
 /**
- * Whether every field of `desired` is one that `manager` has applied and that nobody has changed since: the API
- * server takes a field away from whoever applied it when somebody else gives it another value or removes it.
+ * Whether `manager` still owns every field of `desired`: the API server removes a field from its manager when
+ * another client changes or removes it.
  */
 export function ownsAll(present: Stored<KubeObject>, desired: KubeObject, manager: string): boolean {
   const applied = ownOf(present.metadata.managedFields, manager).find(isApply);
@@ -180,7 +180,7 @@ function covers(fields: FieldSet, value: unknown): boolean {
   });
 }
 
-/** What is owned of an item of a list: by its value, or by those of its keys that the item itself gives. */
+/** The owned fields of a list item: by its value, or by those of its keys that the item itself sets. */
 function itemFields(fields: FieldSet, item: unknown): FieldSet[] {
   return Object.entries(fields)
     .filter(([name]) => isOfItem(name, item))
@@ -192,16 +192,18 @@ function isOfItem(field: string, item: unknown): boolean {
   if (!field.startsWith("k:") || typeof item !== "object" || item === null) return false;
   const given = item as Record<string, unknown>;
   const keys = JSON.parse(field.slice(2)) as Record<string, unknown>;
-  // The API server fills in a key with a default, such as a port's protocol.
+  // The API server adds defaults for keys, such as a port's protocol.
   return Object.entries(keys).every(([name, value]) => given[name] === undefined || given[name] === value);
 }
 
-/** Nobody owns what is not there, and a list without items is not; a struct without fields is, as in `emptyDir: {}`. */
+/**
+ * Absent values have no owner, and neither do empty lists; an empty struct such as `emptyDir: {}` has one.
+ */
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** The entries of a manager, but for those of subresources. */
+/** The entries of a manager, except those of subresources. */
 function ownOf(entries: readonly ManagedFields[] | undefined, manager: string): ManagedFields[] {
   return entries?.filter((entry) => entry.manager === manager && !entry.subresource) ?? [];
 }

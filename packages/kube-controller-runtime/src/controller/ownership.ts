@@ -2,37 +2,41 @@ import { isDeepStrictEqual } from "node:util";
 import { groupOf, type Kind, type KubeObject, keyOf, type ObjectRef, refOf, type Stored } from "../object.ts";
 import { controllerOf } from "../owner.ts";
 
-/** The object on whose behalf children are made. */
+/** The object that owns children. */
 export interface Owner {
   readonly kind: Kind;
   readonly object: Stored<KubeObject>;
-  /** On every child, and on nobody else's: by them a child that has lost its controller is recognized. */
+  /**
+   * On every child of the owner, and on no other object: they identify a child that has lost its controller
+   * reference.
+   */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The annotations of one operator, by which objects say whose they are. */
+/** The annotations of one operator that record ownership. */
 export interface OwnershipMarks {
-  /** Set by a person: `<kind>/<name>` of the object that may take this one over. */
+  /** Set by a user: `<kind>/<name>` of the object that may adopt this one. */
   readonly handOver: string;
-  /** Set on a child in another namespace, where no owner reference is possible: the owner's uid. */
+  /** Set on a child in another namespace, where an owner reference is not possible: the owner's UID. */
   readonly ownerUid: string;
   /** Set on every child: a hash of what was applied last. */
   readonly applied: string;
 }
 
 /**
- * Whose an object is, as far as one owner is concerned:
- * - `ours`: tied to the owner by its uid;
- * - `earlier`: tied to an earlier object of the owner's kind and name, as after a restore from a backup;
- * - `orphan`: it has the labels of the owner's children and no controller at all;
- * - `handedOver`: somebody who may edit it says that the owner may have it;
- * - `foreign`: anything else. It must not be changed in any field.
+ * The relation of an object to an owner:
+ * - `ours`: it refers to the owner's UID;
+ * - `earlier`: it refers to an earlier object with the owner's kind and name, as after a restore from a
+ *   backup;
+ * - `orphan`: it has the labels of the owner's children and no controller;
+ * - `handedOver`: a user who may edit it allows the owner to adopt it;
+ * - `foreign`: anything else. It must not be changed.
  */
 export type Standing =
   | { readonly is: "ours" | "earlier" | "orphan" | "handedOver" }
   | { readonly is: "foreign"; readonly holder: string };
 
-/** Classifies an object that exists. A controller counts for more than any label or annotation. */
+/** Classifies an existing object. A controller reference takes precedence over labels and annotations. */
 export function standingOf(present: Stored<KubeObject>, owner: Owner, marks: OwnershipMarks): Standing {
   const tie = isAbroad(present, owner)
     ? tieByAnnotation(present, owner, marks)
@@ -43,7 +47,7 @@ export function standingOf(present: Stored<KubeObject>, owner: Owner, marks: Own
   return { is: "foreign", holder: holderOf(present) };
 }
 
-/** Whether an object can't carry a reference to the owner, because it is in another namespace. */
+/** Whether an object can't have an owner reference, because it is in another namespace. */
 export function isAbroad(object: KubeObject, { object: owner }: Pick<Owner, "object">): boolean {
   const { namespace } = owner.metadata;
   return namespace !== undefined && object.metadata?.namespace !== namespace;
@@ -60,7 +64,7 @@ function tieByController(present: Stored<KubeObject>, owner: Owner): Standing | 
   return isNamesake ? { is: "earlier" } : undefined;
 }
 
-/** The uid alone ties a child whose labels somebody took away; another uid is an earlier one only with the labels. */
+/** The UID alone identifies a child whose labels were removed; a different UID needs the labels too. */
 function tieByAnnotation(
   present: Stored<KubeObject>,
   owner: Owner,
@@ -88,34 +92,34 @@ function holderOf(present: Stored<KubeObject>): string {
   const release = present.metadata.annotations?.["meta.helm.sh/release-name"];
   if (release) return `Helm release "${release}"`;
   const manager = present.metadata.labels?.["app.kubernetes.io/managed-by"];
-  return manager ? `somebody else (managed by "${manager}")` : "somebody else";
+  return manager ? `another client (managed by "${manager}")` : "another client";
 }
 
-/** Why an object can't be taken over although somebody hands it over; `undefined` when it can. */
+/** Why an object can't be adopted although it is handed over; `undefined` if it can. */
 function obstacleTo(present: Stored<KubeObject>, desired: KubeObject): string | undefined {
   const [before, after] = [present, desired] as { spec?: { selector?: unknown }; data?: object }[];
   if (desired.kind === "Secret") {
     const wanted = Object.keys(after?.data ?? {});
     const others = Object.keys(before?.data ?? {}).filter((key) => !wanted.includes(key));
-    if (others.length > 0) return "it holds other data";
+    if (others.length > 0) return "its data is different";
   }
-  // Of the kinds with label selectors only a Service may change its own.
+  // Among the kinds with label selectors, only a Service has a mutable one.
   const isFixed = desired.kind !== "Service" && after?.spec?.selector !== undefined;
   if (isFixed && !isDeepStrictEqual(before?.spec?.selector, after?.spec?.selector))
-    return "its selector is another and can't be changed";
+    return "its selector is different and immutable";
   return undefined;
 }
 
-/** An object that has a child's name and is not ours. */
+/** An object that has a child's name but belongs to another owner. */
 export interface ForeignObject {
   readonly kind: Kind;
   readonly ref: ObjectRef;
   readonly holder: string;
-  /** Why it can't be handed over as it is. */
+  /** Why it can't be handed over in its current state. */
   readonly obstacle?: string | undefined;
 }
 
-/** Children's names are taken by objects that belong to somebody else. They were not touched. */
+/** Names of children are taken by objects of other owners, which were not changed. */
 export class NotOursError extends Error {
   override readonly name = "NotOursError";
   readonly objects: readonly [ForeignObject, ...ForeignObject[]];
@@ -126,10 +130,10 @@ export class NotOursError extends Error {
   }
 }
 
-/** One sentence without its full stop: which object, whose it is, and that it stays as it is. */
+/** One sentence without its period: which object, its owner, and that it is not changed. */
 export function describeForeign({ kind, ref, holder, obstacle }: ForeignObject): string {
   const why = obstacle ? `, and can't be handed over because ${obstacle}` : "";
-  return `${kind.kind} "${keyOf(ref)}" belongs to ${holder} and is left as it is${why}`;
+  return `${kind.kind} "${keyOf(ref)}" belongs to ${holder} and is left unchanged${why}`;
 }
 
 /** Throws `NotOursError` unless the owner may make this object its child `desired`. */
@@ -147,7 +151,7 @@ export function refuseForeign(
   return standing.is;
 }
 
-/** Waits for all, also when some fail: what is not ours is reported together, any other failure comes first. */
+/** Waits for all, even if some fail: reports all foreign objects together, after any other failure. */
 export async function allOf<R>(work: readonly Promise<R>[]): Promise<R[]> {
   const results: R[] = [];
   const foreign: ForeignObject[] = [];

@@ -3,12 +3,12 @@ import { comparable } from "../cache/own-write.ts";
 import type { Change } from "../cache/store.ts";
 import type { KubeObject } from "../object.ts";
 
-/** Whether a change is worth a run. */
+/** Whether a change causes a run. */
 export type Predicate<T extends KubeObject> = (change: Change<T>) => boolean;
 
 /**
- * Lets every change through. Of an object of ours that is every one by somebody else, the status among them: what they
- * write there is set right at once. Own writes cause no run anyway.
+ * Accepts every change. For the reconciled objects, this includes changes of the status by others, which are
+ * reverted immediately. Own writes never cause a run.
  */
 export function anyChange(): boolean {
   return true;
@@ -17,8 +17,8 @@ export function anyChange(): boolean {
 const OF_USERS = ["generation", "uid", "deletionTimestamp", "labels", "annotations", "finalizers"] as const;
 
 /**
- * Lets through what a user may have changed: spec (by its generation), labels, annotations, finalizers,
- * deletion. Status-only changes, which are the controller's own results, are held back.
+ * Accepts changes that a user can make: spec (by its generation), labels, annotations, finalizers, deletion.
+ * Ignores changes of only the status, which the controller itself makes.
  */
 export function specOrMetadataChanged(change: Change<KubeObject>): boolean {
   if (!change.previous || change.type === "deleted") return true;
@@ -27,8 +27,8 @@ export function specOrMetadataChanged(change: Change<KubeObject>): boolean {
 }
 
 /**
- * Lets through every change but that of the status alone, also of kinds without a generation: for children
- * whose status nobody reads.
+ * Accepts every change except of the status, also for kinds without a generation: for children whose status
+ * is not used.
  */
 export function contentChanged({ type, object, previous }: Change<KubeObject>): boolean {
   return type === "deleted" || !previous || !isDeepStrictEqual(contentOf(previous), contentOf(object));

@@ -9,8 +9,8 @@ import { controller } from "./controller.ts";
 
 const parent = (name: string, spec: Parent["spec"] = {}) => ({ metadata: { namespace: "n", name }, spec });
 const failures = [
-  ["is logged with the wait before the next try", new Error("boom"), "run failed, will be tried again"],
-  ["that a retry can't fix is logged as such", new TerminalError("no"), "run failed, waits for a change"],
+  ["is logged with the wait before the next try", new Error("boom"), "run failed, retrying"],
+  ["that a retry can't fix is logged as such", new TerminalError("no"), "run failed, waiting for a change"],
 ] as const;
 
 describe("the log", () => {
@@ -73,7 +73,7 @@ describe("a function of the controller that fails for one object", () => {
     await clock.advance(0);
     expect(runs).toEqual(["n/good"]);
     expect(log.find(({ level }) => level === "error")).toMatchObject({
-      message: "change could not be understood",
+      message: "failed to map the change to keys",
       fields: { controller: "parent", object: "n/bad" },
     });
   });
@@ -122,7 +122,10 @@ describe("a function of the controller that fails for one object", () => {
     await clock.advance(0);
     expect(runs).toEqual(["n/bad"]);
     expect(log.filter(({ level }) => level === "error")).toMatchObject([
-      { message: "predicate failed, the object is run", fields: { controller: "parent", object: "n/bad" } },
+      {
+        message: "predicate failed, reconciling the object",
+        fields: { controller: "parent", object: "n/bad" },
+      },
     ]);
   });
 
@@ -142,7 +145,7 @@ describe("a function of the controller that fails for one object", () => {
     for (const name of ["bad", "good"]) await person.create(Parent, parent(name));
     await clock.advance(0);
     expect(runs).toEqual(["n/good"]);
-    const failed = log.filter(({ message }) => message === "run failed, will be tried again");
+    const failed = log.filter(({ message }) => message === "run failed, retrying");
     expect(failed.map(({ fields }) => fields.object)).toEqual(["n/bad"]);
   });
 });

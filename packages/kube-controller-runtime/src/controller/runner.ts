@@ -18,7 +18,7 @@ import { type QueueObserver, WorkQueue } from "../queue/work-queue.ts";
 import { type Outcome, runWorkers } from "../queue/workers.ts";
 import type { Controller, Followed, RunContext, Source } from "./controller.ts";
 
-/** A run that has ended: whose, how, and how long it took. */
+/** The object, the result and the duration of a run. */
 export type FinishedRun = Outcome & {
   readonly kind: Kind;
   readonly key: ObjectKey;
@@ -27,7 +27,7 @@ export type FinishedRun = Outcome & {
 
 export interface RunnerEnvironment extends CacheEnvironment {
   readonly caches: Caches;
-  /** All of a run's context but what the runner itself provides, for runs that end by `deadline`. */
+  /** The context of a run without what the runner itself provides; runs end at `deadline`. */
   readonly context: (deadline?: AbortSignal) => Omit<RunContext, "log" | "referenced" | "follow">;
   readonly concurrency: number;
   readonly queueObserver?: QueueObserver;
@@ -35,17 +35,17 @@ export interface RunnerEnvironment extends CacheEnvironment {
 }
 
 /**
- * Makes one controller run: turns changes into keys from the moment it is made, and keys into runs while
- * `run` is under way. Keys that come before wait, so a standby takes over without looking at everything anew.
+ * Runs one controller: maps changes to keys from its creation, and runs keys while `run` is active. Earlier
+ * keys are queued, so that a standby takes over without a full resync.
  */
 export class ControllerRunner {
   readonly #controller: Controller;
   readonly #environment: RunnerEnvironment;
   readonly #queue: WorkQueue;
   readonly #references = new Map<string, HeldReferences<KubeObject>>();
-  /** By kind, what runs follow beside what the controller declares. */
+  /** By kind, the objects that runs follow in addition to the declared ones. */
   readonly #followed = new Map<string, HeldReferences<KubeObject>>();
-  /** The log of each run under way: a key never runs twice at once. */
+  /** The log of each active run: a key never runs concurrently. */
   readonly #logs = new Map<ObjectKey, Logger>();
 
   constructor(controller: Controller, environment: RunnerEnvironment) {
@@ -77,14 +77,17 @@ export class ControllerRunner {
     });
   }
 
-  /** The key is free again only when the reconcile has ended, also one that ignores its deadline: never two at once. */
+  /**
+   * A key is only free when its reconcile has ended, even after its deadline: never two runs of a key at
+   * once.
+   */
   async #reconcileInTime(key: ObjectKey): Promise<Action> {
     const { timeoutMs } = this.#controller.limits;
     if (timeoutMs === undefined) return this.#reconcile(key);
     const deadline = new AbortController();
-    const late = new RunTimeoutError(`the run did not end within ${timeoutMs} ms`);
+    const late = new RunTimeoutError(`the run did not finish within ${timeoutMs} ms`);
     const cancel = this.#environment.clock.setTimer(() => {
-      this.#logs.get(key)?.warn("run exceeds its timeout, its writes are refused", { timeoutMs });
+      this.#logs.get(key)?.warn("run exceeded its timeout; its writes are rejected", { timeoutMs });
       deadline.abort(late);
     }, timeoutMs);
     try {
@@ -106,8 +109,8 @@ export class ControllerRunner {
   }
 
   /**
-   * Whether this run gave a new object its first status. One that can't be written keeps nothing else from being
-   * done: the run goes on, and reports what it meets.
+   * Whether this run gave a new object its first status. If writing it fails, the run continues and reports
+   * its own errors.
    */
   async #isAccepted(key: ObjectKey, context: RunContext): Promise<boolean> {
     const newcomer = this.#newcomer(key);
@@ -116,12 +119,12 @@ export class ControllerRunner {
       await this.#controller.acceptance?.accept(newcomer, context);
     } catch (error) {
       if (error instanceof NotLeaderError) throw error;
-      context.log.warn("the first status could not be written", { error });
+      context.log.warn("failed to write the first status", { error });
     }
     return this.#newcomer(key) === undefined;
   }
 
-  /** The object of that key, if it is new and nobody has accepted it yet. */
+  /** The object of the key, if it is new and not accepted yet. */
   #newcomer(key: ObjectKey): Stored<KubeObject> | undefined {
     const { acceptance, kind } = this.#controller;
     const object = acceptance && this.#environment.caches.of(kind).get(key);
@@ -130,18 +133,22 @@ export class ControllerRunner {
 
   #enqueue(source: Source, change: Change<KubeObject>): void {
     const { object, fromList } = change;
-    const isWanted = this.#tolerate(object, () => source.when(change), "predicate failed, the object is run");
+    const isWanted = this.#tolerate(
+      object,
+      () => source.when(change),
+      "predicate failed, reconciling the object",
+    );
     if (isWanted === false) return;
     const priority = fromList ? "resync" : "fresh";
     this.#tolerate(object, () => {
-      // An object before and after mostly names the same key; added twice, it would run twice.
+      // The previous and the new state usually return the same key; adding it twice would run it twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
       for (const key of keys) this.#queue.add(key, { priority: this.#newcomer(key) ? "new" : priority });
     });
   }
 
-  /** An object that the controller's own functions stumble over must not end the watch of all others. */
-  #tolerate<R>(object: Stored<KubeObject>, handle: () => R, failure = "change could not be understood") {
+  /** An error of the controller's own functions must not end the watch. */
+  #tolerate<R>(object: Stored<KubeObject>, handle: () => R, failure = "failed to map the change to keys") {
     try {
       return handle();
     } catch (error) {
@@ -166,7 +173,7 @@ export class ControllerRunner {
     });
   }
 
-  /** Follows what the object refers to now; nothing once it is gone. */
+  /** Follows the object's current references; none if it no longer exists. */
   #declareReferences(holder: ObjectKey): void {
     const { caches } = this.#environment;
     const object = caches.of(this.#controller.kind).get(holder);
@@ -215,9 +222,9 @@ export class ControllerRunner {
     this.#logs.delete(key);
     if (outcome.result === "error") {
       const { error, retryInMs, failures } = outcome;
-      log?.error("run failed, will be tried again", { error, retryInMs, failures });
+      log?.error("run failed, retrying", { error, retryInMs, failures });
     } else if (outcome.result === "terminal") {
-      log?.error("run failed, waits for a change", { error: outcome.error });
+      log?.error("run failed, waiting for a change", { error: outcome.error });
     }
   }
 }

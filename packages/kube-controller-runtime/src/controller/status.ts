@@ -10,22 +10,22 @@ export interface WithStatus<S extends object> extends KubeObject {
   status?: S;
 }
 
-/** What to write into which status. */
+/** A status update. */
 export interface StatusWrite<T extends WithStatus<S>, S extends object> {
   readonly kind: Kind<T>;
   readonly object: Stored<T>;
-  /** Puts this run's results into a status. Pure: it may be called again with a newer status. */
+  /** Merges this run's results into a status. Pure: it may be called again with a newer status. */
   readonly update: (current: Partial<S>) => Partial<S>;
-  /** Rejects with the conflict when `object` is not the newest, instead of making the update on that. */
+  /** Rejects with the conflict if `object` is not current, instead of retrying with a newer version. */
   readonly exact?: boolean;
 }
 
 const MAX_TRIES = 5;
 
 /**
- * Writes what `update` changes, and nothing else; no request when it changes nothing. On a conflict the
- * object is read anew, past the cache, and the update is made on that. A run that has been overtaken by a
- * newer spec, or by the object's deletion, writes nothing: the newer run will.
+ * Writes only what `update` changes; makes no request if nothing changes. On a conflict the object is read
+ * from the server and `update` is called again. If the spec has changed or the object is being deleted,
+ * nothing is written: a newer run will do it.
  */
 export async function writeStatus<T extends WithStatus<S>, S extends object>(
   client: Client,
@@ -40,7 +40,7 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
     try {
       return await client.patchStatus(write.kind, refOf(object), { metadata: { resourceVersion }, status });
     } catch (error) {
-      // While the object is there, what is missing is its kind's status subresource.
+      // If the object exists, its kind has no status subresource.
       if (isNotFound(error) && !(await findSame(client, write.kind, write.object))) return write.object;
       if (!isConflict(error) || write.exact || attempt === MAX_TRIES) throw error;
     }
@@ -50,12 +50,12 @@ export async function writeStatus<T extends WithStatus<S>, S extends object>(
   }
 }
 
-/** A status with conditions, whatever else is in it. */
+/** A status with conditions. */
 export interface WithConditions {
   conditions?: Condition[];
 }
 
-/** Writes one condition, over what is in the status, and that over what `first` says. */
+/** Writes one condition, merged over the status and over `first`. */
 export function writeCondition<T extends WithStatus<WithConditions>>(
   client: Client,
   { first, ...write }: Pick<StatusWrite<T, WithConditions>, "kind" | "object"> & { first?: object },
@@ -69,12 +69,12 @@ export function writeCondition<T extends WithStatus<WithConditions>>(
   return writeStatus<T, WithConditions>(client, { ...write, update });
 }
 
-/** What the server would make of it: fields that are `undefined`, at any depth, are not sent. */
+/** The status as the server stores it: without fields that are `undefined`, at any depth. */
 function asStored<S extends object>(status: Partial<S>): Partial<S> {
   return JSON.parse(JSON.stringify(status)) as Partial<S>;
 }
 
-/** The JSON merge patch that turns `before` into `after`; empty when they are equal. */
+/** The JSON merge patch that turns `before` into `after`; empty if they are equal. */
 export function mergePatchBetween(before: object, after: object): Record<string, unknown> {
   const from = before as Record<string, unknown>;
   const to = after as Record<string, unknown>;

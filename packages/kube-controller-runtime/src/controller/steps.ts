@@ -5,43 +5,45 @@ import { type ForeignObject, NotOursError } from "./ownership.ts";
 /** Fields to set, and fields to remove by the value `undefined`. */
 export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field] | undefined };
 
-/** The result of one step. A failure is data: the steps after it still run and the status is still written. */
+/**
+ * The result of one step. A failure is data: the following steps still run and the status is still written.
+ */
 export interface StepResult<S extends object, V = undefined> {
-  /** The state of the condition that the step owns; absent leaves the condition as it is. */
+  /** The state of the step's condition; absent leaves the condition unchanged. */
   readonly condition?: ConditionState;
-  /** Takes the condition that the step owns out of the status. */
+  /** Removes the step's condition from the status. */
   readonly noCondition?: true;
-  /** Fields of the status that the step found out; `undefined` removes one. */
+  /** Fields of the status to set; `undefined` removes a field. */
   readonly status?: Changes<S>;
-  /** Look again after this time, even when nothing changes. */
+  /** Run again after this time, even without a change. */
   readonly requeueAfterMs?: number;
-  /** Look again with backoff. */
+  /** Run again with backoff. */
   readonly error?: unknown;
-  /** What later steps need of this one; absent means that they have to wait. */
+  /** The value for later steps; absent means that they have to wait. */
   readonly value?: V;
 }
 
-/** What an error means: reason and message of a condition, and when to look again. */
+/** The meaning of an error: reason and message of a condition, and when to retry. */
 export interface Explanation extends Omit<ConditionState, "status"> {
-  /** Only a person can resolve it: look again after this time, and do not count the run as failed. */
+  /** Only a user can resolve it: retry after this time, and do not count the run as failed. */
   readonly retryAfterMs?: number;
 }
 
-/** Says what an unexpected error means for the person who reads the condition. Must not leak secrets. */
+/** Explains an unexpected error to the user who reads the condition. Must not leak secrets. */
 export type Explain = (error: unknown) => Explanation;
 
 /**
- * Runs the steps of one reconcile, one after the other or several at once, and collects what they say:
+ * Runs the steps of one reconcile, sequentially or concurrently, and collects their results:
  *
  *     const steps = new Steps<Status>(explain);
  *     const token = await steps.run("TokenReady", () => ensureToken(snapshot));
  *     await steps.run("LicenseApplied", () => applyLicense(snapshot, token));
  *
- * A step that throws has failed: its condition turns False with the explanation of the error.
+ * If a step throws, its condition becomes False with the explanation of the error.
  */
 export class Steps<S extends { conditions?: Condition[] }> {
   readonly #explain: Explain;
-  /** In the order in which the steps began, so that those that run at once do not shuffle the status. */
+  /** In the order in which the steps started, so that concurrent steps do not reorder the status. */
   readonly #conditions = new Map<string, ConditionState | "none" | undefined>();
   readonly #conflicts: ForeignObject[] = [];
   readonly #errors: unknown[] = [];
@@ -52,7 +54,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
     this.#explain = explain;
   }
 
-  /** Runs a step, which owns the condition of the given type, and gives out its value. Never throws. */
+  /** Runs a step, which owns the condition of the given type, and returns its value. Never throws. */
   async run<V>(type: string, step: () => Promise<StepResult<S, V>>): Promise<V | undefined> {
     this.#conditions.set(type, undefined);
     const result = await this.#attempt(step);
@@ -67,12 +69,12 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return this.#errors.length > 0;
   }
 
-  /** The objects that blocked a step so far, because they are not ours. */
+  /** The objects of other owners that have blocked a step so far. */
   get conflicts(): readonly ForeignObject[] {
     return this.#conflicts;
   }
 
-  /** The states said so far, by type. */
+  /** The reported states so far, by type. */
   get conditions(): ReadonlyMap<string, ConditionState> {
     const said = [...this.#conditions].filter((entry): entry is [string, ConditionState] => {
       return typeof entry[1] === "object";
@@ -80,7 +82,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return new Map(said);
   }
 
-  /** What the steps found out, put into a status: for `writeStatus`. */
+  /** Merges the results of the steps into a status: for `writeStatus`. */
   applyTo(
     current: Partial<S>,
     at: { readonly observedGeneration: number | undefined; readonly now: number },
@@ -93,7 +95,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
     return { ...current, ...this.#status, conditions } as Partial<S>;
   }
 
-  /** What the run wants next; throws what the steps failed with, and `alsoFailed` with it. */
+  /** The result of the run; throws the errors of the steps and `alsoFailed`. */
   finish(...alsoFailed: readonly unknown[]): Action {
     const errors = [...this.#errors, ...alsoFailed];
     if (errors.length === 1) throw errors[0];

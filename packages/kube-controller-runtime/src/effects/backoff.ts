@@ -1,32 +1,32 @@
-/** How long the other side is left alone after a failure. */
+/** How long to wait after a failure. */
 export interface BackoffRule {
   readonly ms: number;
-  /** Whether other inputs are reason enough to try at once. */
+  /** Whether changed inputs end the wait. */
   readonly endsOnChange: boolean;
 }
 
-/** One attempt: when it is made, and a fingerprint of all that its outcome depends on. */
+/** One attempt: its time, and a fingerprint of all inputs of its result. */
 export interface Attempt {
   readonly inputs: string;
   readonly now: number;
 }
 
-/** The failure of the last attempt, and when the next one is due. */
+/** The last failure, and the time of the next attempt. */
 export interface BackedOff<F> {
   readonly failure: F;
   readonly retryInMs: number;
 }
 
 /**
- * Remembers the last failure, so that runs in between do not repeat the attempt. It lives in memory: a restart of the
- * operator ends every backoff, and so does a change of inputs where the rule for the kind of failure says so.
+ * Remembers the last failure, so that runs in between do not repeat the attempt. It is kept in memory: a
+ * restart of the operator ends every backoff, and so does a change of inputs if the rule says so.
  */
 export class Backoff<F extends { readonly kind: string }> {
   readonly #ruleFor: (failure: F, inARow: number) => BackoffRule;
   #last: (BackoffRule & { readonly failure: F; readonly inputs: string; readonly until: number }) | undefined;
   #inARow = 0;
 
-  /** `inARow` counts failures of the same kind before this one. */
+  /** `inARow` counts the preceding failures of the same kind. */
   constructor(ruleFor: (failure: F, inARow: number) => BackoffRule) {
     this.#ruleFor = ruleFor;
   }
@@ -38,7 +38,7 @@ export class Backoff<F extends { readonly kind: string }> {
     return { failure: last.failure, retryInMs: last.until - now };
   }
 
-  /** Whether the last attempt failed, however long ago. */
+  /** Whether the last attempt failed, at any time. */
   get hasFailed(): boolean {
     return this.#last !== undefined;
   }

@@ -1,63 +1,67 @@
 import type { Attempt, BackedOff, Backoff } from "./backoff.ts";
 
-/** What carrying out a plan takes; `nothing` when all is as it should be. */
+/** The requirements of a plan; `nothing` if the state is as desired. */
 export type Needs =
   | "nothing"
   | {
-      /** A request to the other side. Without it the plan only writes to Kubernetes, and is carried out any time. */
+      /**
+       * A request to the external system. Without it, the plan only writes to Kubernetes and can be carried
+       * out at any time.
+       */
       readonly otherSide?: true;
       /**
-       * It can't be undone. Caches may lag behind even our own writes, so such a plan is made once more on what the API
-       * server says.
+       * It can't be undone. Because caches may lag behind even own writes, the plan is made again from the
+       * API server's state.
        */
       readonly certainty?: true;
     };
 
-/** What came of an act: the next state to plan on, or why the run ends here. */
+/** The result of an act: the next state, or why the run ends here. */
 export type Progress<State, F> =
   | { readonly next: State }
   | { readonly failed: F }
-  /** A newer spec or a deletion came first, so that nothing could be recorded: the run must not go on. */
+  /** The spec has changed or the object is being deleted, so nothing could be recorded: the run must end. */
   | { readonly overtaken: true };
 
 /**
- * A change on another side that outlives the process, described by its states and plans:
+ * A change in an external system that outlives the process, described by its states and plans:
  *
  *     observe ──► plan ──► record the intention ──► act ──► record the result ──┐
  *                  ▲                                                            │
  *                  └───────────────────────── next state ◄──────────────────────┘
  *
- * `plan` is pure and decides by what is, not by how it came about. So a run that dies between any two of these is
- * resumed by planning anew.
+ * `plan` is pure and depends only on the state, not on its history. A run that is interrupted at any point is
+ * resumed by planning again.
  */
 export interface Effect<State extends { readonly isFresh: boolean }, Plan, F> {
   readonly plan: (state: State) => Plan;
   readonly needs: (plan: Plan, state: State) => Needs;
   /** Carries out a plan and records the result. */
   readonly act: (plan: Plan, state: State) => Promise<Progress<State, F>>;
-  /** The state as the API server has it; only for effects with plans that need certainty. */
+  /** The state from the API server; only for effects with irreversible plans. */
   readonly refresh?: (state: State) => Promise<Progress<State, F>>;
 }
 
-/** Where a run got to, with the plan that it ended on. */
+/** The final state of a run, with its last plan. */
 export type Settled<State, Plan, F> = { readonly state: State; readonly plan: Plan } & (
   | { readonly end: "settled" | "overtaken" | "notAllowed" }
-  /** `isNew`: in this run, and not in an earlier one after which the other side is still left alone. */
+  /** `isNew`: it failed in this run, and not in an earlier one whose backoff has not ended. */
   | ({ readonly end: "failed"; readonly isNew: boolean } & BackedOff<F>)
 );
 
-/** The attempt, and what keeps it from asking the other side. */
+/** The attempt, and its backoff. */
 export interface SettleOptions<F extends { readonly kind: string }> extends Attempt {
   readonly backoff: Backoff<F>;
-  /** False: the other side must not be asked at all in this run. */
+  /** False: this run must not access the external system. */
   readonly mayAsk?: boolean;
 }
 
 const MAX_ACTS = 12;
 
 /**
- * Plans and acts until nothing is left to do, or nothing that can be done now. After a failure the other side is left
- * alone for as long as `pause` says; what needs only our own objects is still done meanwhile.
+ * Plans and acts until there is nothing left to do, or nothing that can be done now. After a failure the
+ * external system is not accessed for the time that `pause` returns; plans that only change own objects are
+ * still carried out.
  */
 export async function settle<
   State extends { readonly isFresh: boolean },

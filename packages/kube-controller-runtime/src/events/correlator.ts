@@ -1,25 +1,25 @@
 import { fnv1a32 } from "../hash.ts";
 
-/** One thing that happened, as its reporter describes it. */
+/** One occurrence of an event. */
 export interface Occurrence {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
 }
 
-/** Occurrences that share one Event: all that is kept of them is their number and their times. */
+/** Occurrences that share one Event: only their count and times are stored. */
 export interface Series {
   readonly id: string;
   count: number;
-  /** How many of them the stored Event counts; 0 while there is none. */
+  /** The count in the stored Event; 0 if there is none yet. */
   reported: number;
   firstMs: number;
   lastMs: number;
-  /** The name of the Event, once it has been given one. */
+  /** The name of the Event, once assigned. */
   name?: string | undefined;
 }
 
-/** Similar occurrences: those of one type and reason, by message. */
+/** Similar occurrences: those with the same type and reason, by message. */
 interface Group {
   lastMs: number;
   readonly series: Map<string, Series>;
@@ -31,28 +31,27 @@ interface Subject {
   refilledMs: number;
 }
 
-/** With so many objects in trouble at once, what is forgotten first only costs an Event too many. */
+/** Maximum number of tracked objects; evicting one only causes an extra Event. */
 const MAX_SUBJECTS = 10_000;
 const MAX_GROUPS = 50;
-/** A series or a group ends when nothing came for this long. */
+/** A series or a group ends after this time without an occurrence. */
 const WINDOW_MS = 600_000;
-/** From this many different messages of a group on, the rest share one Event. */
+/** Number of distinct messages of a group; further messages share one Event. */
 const MAX_MESSAGES = 10;
 const COMBINED = "combined";
-/** Writes per object: a burst of 25, then one in five minutes, as client-go allows. */
+/** Writes per object: a burst of 25, then one every five minutes, as in client-go. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 
 /**
- * Decides which occurrences are the same story. Like client-go's correlator, it joins equal ones into a
- * series, joins too many different messages of one reason into a combined series, and limits the writes
- * per object. Its memory is bounded.
+ * Aggregates occurrences. Like client-go's correlator, it joins equal ones into a series, combines too many
+ * different messages with the same reason, and limits the writes per object. Its memory is bounded.
  */
 export class EventCorrelator {
   readonly #subjects = new LruMap<string, Subject>(MAX_SUBJECTS);
   #nextId = 0;
 
-  /** Counts an occurrence and returns the series it belongs to. */
+  /** Counts an occurrence and returns its series. */
   count(subjectId: string, occurrence: Occurrence, now: number): { series: Series; message: string } {
     const group = this.#groupOf(subjectId, occurrence, now);
     const own = fnv1a32(occurrence.message);
@@ -66,7 +65,7 @@ export class EventCorrelator {
     return { series, message: `${prefix}${occurrence.message}` };
   }
 
-  /** Takes one of the writes that the object may cause; false when it has used them up. */
+  /** Takes a write from the object's budget; false if it is exhausted. */
   mayWrite(subjectId: string, now: number): boolean {
     const subject = this.#subjectOf(subjectId, now);
     const refill = Math.max(0, Math.floor((now - subject.refilledMs) / REFILL_MS));
@@ -98,7 +97,7 @@ export class EventCorrelator {
   }
 }
 
-/** A map that forgets the entry unused for longest when it grows beyond `limit`. */
+/** A map that evicts the least recently used entry when it grows beyond `limit`. */
 export class LruMap<K, V> {
   readonly #limit: number;
   readonly #entries = new Map<K, V>();
@@ -107,7 +106,7 @@ export class LruMap<K, V> {
     this.#limit = limit;
   }
 
-  /** The value of `key`, made by `create` when it is not there. */
+  /** The value of `key`, created by `create` if absent. */
   use(key: K, create: () => V): V {
     const value = this.#entries.get(key) ?? create();
     this.#entries.delete(key);

@@ -5,7 +5,9 @@ import type { Occurrence, Series } from "./correlator.ts";
 
 export type Regarding = NonNullable<CoreEvent["involvedObject"]>;
 
-/** Who reports: `component` is the `From` column of `kubectl describe`, `instance` one process of it. */
+/**
+ * The reporter: `component` is the `From` column of `kubectl describe`, `instance` identifies the process.
+ */
 export interface Reporter {
   readonly component: string;
   readonly instance: string;
@@ -13,10 +15,10 @@ export interface Reporter {
 
 const MAX_MESSAGE_LENGTH = 1_024;
 const MAX_NAME_LENGTH = 253;
-/** Where Events about cluster-scoped objects live, by Kubernetes' rule. */
+/** The namespace for Events about cluster-scoped objects, by Kubernetes' rule. */
 const CLUSTER_SCOPED_NAMESPACE = "default";
 
-/** The part of an object that an Event says it is about. */
+/** The reference to the subject of an Event. */
 export function regarding({ apiVersion, kind, metadata = {} }: KubeObject): Regarding {
   const { namespace, name, uid, resourceVersion } = metadata;
   const reference = { apiVersion, kind, namespace, name, uid, resourceVersion };
@@ -27,7 +29,7 @@ export function eventRef(subject: Regarding, name: string) {
   return { namespace: subject.namespace ?? CLUSTER_SCOPED_NAMESPACE, name };
 }
 
-/** `<object>.<16 hex digits>`: unique, and valid however long or odd the object's name is. */
+/** `<object>.<16 hex digits>`: unique, and valid for any name of an object. */
 export function eventName(subject: Regarding, random: Random): string {
   const hex = () =>
     Math.floor(random() * 2 ** 32)

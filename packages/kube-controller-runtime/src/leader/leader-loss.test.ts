@@ -54,7 +54,7 @@ describe("losing", () => {
     await clock.advance(1_000);
     server.patch({ metadata: server.read().metadata, spec: { holderIdentity: "usurper" } });
     await clock.advance(2_000);
-    expect(a.outcome.lost?.message).toBe("the lease was taken by usurper");
+    expect(a.outcome.lost?.message).toBe("the lease was acquired by usurper");
     expect(a.leader.isLeader()).toBe(false);
   });
 

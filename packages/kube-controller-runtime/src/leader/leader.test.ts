@@ -44,7 +44,9 @@ describe("acquiring", () => {
     server.isForbidden = true;
     const a = candidate("a");
     await clock.advance(10 * 60_000);
-    expect(new Set(a.warnings)).toEqual(new Set(["lease request failed: the server said Forbidden"]));
+    expect(new Set(a.warnings)).toEqual(
+      new Set(["lease request failed: the server responded with Forbidden"]),
+    );
     expect(a.warnings.length).toBeGreaterThanOrEqual(9);
     expect(a.warnings.length).toBeLessThanOrEqual(11);
     expect(new Set(a.failures)).toEqual(new Set(["Forbidden"]));

@@ -8,11 +8,11 @@ import type { ObjectRef, Stored } from "../object.ts";
 import { LeaseLock, LeaseObservation } from "./lease.ts";
 
 export interface LeaseTiming {
-  /** Others may take the lease when it was not renewed for this long. */
+  /** Other candidates may acquire the lease if it was not renewed for this time. */
   readonly durationMs: number;
-  /** The holder stops by itself when it could not renew for this long; shorter than `durationMs`. */
+  /** The holder stops if it could not renew for this time; shorter than `durationMs`. */
   readonly renewDeadlineMs: number;
-  /** The longest pause between two attempts to acquire or renew. */
+  /** Maximum interval between two attempts to acquire or renew. */
   readonly retryMs: number;
 }
 
@@ -25,18 +25,18 @@ export interface LeaderOptions {
   /** Unique to this process: see `candidateIdentity`. */
   readonly identity: string;
   readonly timing?: LeaseTiming;
-  /** Called with the reason of every request for the lease that fails. */
+  /** Called with the reason of every failed request for the lease. */
   readonly onFailure?: ((reason: string) => void) | undefined;
 }
 
-/** A failure that goes on is logged again after this time: whoever reads the end of a log must find it. */
+/** A persistent failure is logged again after this time, so that it is near the end of the log. */
 const REPEAT_WARNING_MS = 60_000;
 
 const DEFAULT_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 
 /**
- * A lease this process holds, and when it began to ask for it. Both clocks are kept, because a machine's
- * suspension shows only on the wall clock, and the wall clock can be set back.
+ * A lease that this process holds, and when it was requested. Both clocks are recorded, because only the wall
+ * clock shows that a machine was suspended, and the wall clock can be set back.
  */
 interface Claim {
   readonly lease: Stored<Lease>;
@@ -46,11 +46,11 @@ interface Claim {
 
 /**
  * A candidate for leadership by a Lease. It guarantees that
- * - `isLeader()` is true for at most one candidate at any time, as long as their clocks run at about the
- *   same speed; what time they show does not matter;
- * - a process that was stopped or cut off for longer than the renew deadline answers false from its first
- *   instruction on, and for good: leadership is had once, and its loss is final;
- * - after `release()` a standby leads within one retry.
+ * - `isLeader()` is true for at most one candidate at any time, if their clocks run at about the same rate;
+ *   their absolute time does not matter;
+ * - in a process that was stopped or disconnected for longer than the renew deadline, it is false from the
+ *   first instruction on: leadership is acquired once, and its loss is permanent;
+ * - after `release()` a standby leads within one retry interval.
  */
 export class Leader {
   readonly #options: LeaderOptions;
@@ -59,7 +59,7 @@ export class Leader {
   readonly #observation = new LeaseObservation();
   readonly #stop = new AbortController();
   readonly #lost = Promise.withResolvers<NotLeaderError>();
-  /** Resolves when leadership that was held is lost; never after a `release()`. */
+  /** Resolves when leadership is lost; never after a `release()`. */
   readonly lost: Promise<NotLeaderError> = this.#lost.promise;
   #claim: Claim | undefined;
   #over = false;
@@ -74,12 +74,12 @@ export class Leader {
     this.#lock = new LeaseLock({ ...options, ref: options.lease, durationMs: this.#timing.durationMs });
   }
 
-  /** The fencing check: whether a write sent now comes from the only leader. */
+  /** The fencing check: whether this process is the only leader now. */
   isLeader(): boolean {
     return !this.#over && this.#timeLeft() > 0;
   }
 
-  /** Resolves once this candidate leads, however long that takes; rejects when aborted or released. */
+  /** Resolves once this candidate leads; rejects when aborted or released. */
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const stop = AbortSignal.any([signal, this.#stop.signal]);
@@ -91,9 +91,9 @@ export class Leader {
   }
 
   /**
-   * Gives leadership up, so that a standby need not wait for its expiry; also right after `acquire` was
-   * aborted, because the lease may have been granted meanwhile. Never rejects, and takes half a renew deadline at
-   * most: somebody who ends a process does not wait for long.
+   * Releases leadership, so that a standby need not wait for its expiry. Also valid after `acquire` was
+   * aborted, because the lease may have been granted meanwhile. Never rejects, and takes at most half a renew
+   * deadline.
    */
   async release(): Promise<void> {
     if (this.#over) return;
@@ -124,7 +124,9 @@ export class Leader {
     return this.#underWay;
   }
 
-  /** One bounded try. A failure is only logged: what counts is how long ago the last success was. */
+  /**
+   * One attempt with a time limit. A failure is only logged: what matters is the time of the last success.
+   */
   async #try(ask: () => Promise<Stored<Lease> | undefined>): Promise<boolean> {
     const { clock } = this.#options;
     const [wall, monotonic] = [clock.now(), clock.monotonic()];
@@ -146,14 +148,14 @@ export class Leader {
     const lease = await this.#lock.read();
     const holder = lease?.spec?.holderIdentity;
     if (lease?.spec && holder) this.#observation.note(lease.spec, clock.monotonic(), this.#timing.durationMs);
-    // A deleted lease does not stop its holder at once, so its time must run out all the same.
+    // Deleting a lease does not stop its holder immediately, so it must expire first.
     const free = lease && (!holder || holder === identity);
     if (free || this.#observation.expiresInMs(clock.monotonic()) <= 0) return this.#lock.claim(lease);
     this.#say("info", "waiting for the leader", holder ?? "deleted lease");
     return undefined;
   }
 
-  /** How long the claim still counts, from before it was asked for, by whichever clock moved further. */
+  /** How long the claim is valid, counted from before its request, by the clock that advanced more. */
   #timeLeft(): number {
     if (!this.#claim) return 0;
     const { clock } = this.#options;
@@ -161,18 +163,18 @@ export class Leader {
     return this.#timing.renewDeadlineMs - elapsed;
   }
 
-  /** Half a deadline leaves time for a second try; a leader must not wait past its own deadline. */
+  /** Half a deadline allows a second attempt; a leader must not wait past its own deadline. */
   #attemptLimit(): number {
     const half = this.#timing.renewDeadlineMs / 2;
     return this.isLeader() ? Math.min(half, this.#timeLeft()) : half;
   }
 
-  /** Spreads candidates, and stays below the retry time so that request and answer fit in. */
+  /** Randomized to spread candidates, and below the retry interval to allow for the request itself. */
   #pause(): number {
     return Math.round(this.#timing.retryMs * (0.6 + 0.3 * this.#options.random()));
   }
 
-  /** A standby looks again at the very moment from which on it may lead. */
+  /** A standby tries again exactly when it may acquire the lease. */
   #pauseOfStandby(): number {
     const untilExpiry = this.#observation.expiresInMs(this.#options.clock.monotonic());
     return untilExpiry > 0 ? Math.min(untilExpiry, this.#pause()) : this.#pause();
@@ -180,7 +182,7 @@ export class Leader {
 
   #within<T>(ms: number, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const why = `no answer within ${Math.round(ms)} ms`;
+      const why = `no response within ${Math.round(ms)} ms`;
       const expire = () => reject(new ApiError(why, { reason: "Timeout", code: 0 }));
       const cancel = this.#options.clock.setTimer(expire, ms);
       answer.then(resolve, reject).finally(cancel);
@@ -198,7 +200,7 @@ export class Leader {
     this.#say("warn", "lease request failed", messageOf(error));
   }
 
-  /** Logs what is new, and a warning once a minute: the same every two seconds is of no help. */
+  /** Logs changes, and a warning once a minute. */
   #say(level: "info" | "warn", message: string, detail: string): void {
     const { clock, lease, log } = this.#options;
     const said = `${message}: ${detail}`;

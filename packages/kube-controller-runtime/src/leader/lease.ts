@@ -9,7 +9,7 @@ import type { ObjectRef, Stored } from "../object.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
 
-/** The name of one candidate, unique even among restarts on the same host. */
+/** The name of a candidate, unique across restarts on the same host. */
 export function candidateIdentity(prefix: string, hostname: string): string {
   return `${prefix}-${hostname}_${randomUUID()}`;
 }
@@ -23,8 +23,8 @@ export interface LeaseLockOptions {
 }
 
 /**
- * One candidate's hand on a Lease, in the form that client-go reads and writes. Every write names the
- * version it replaces, so that of two candidates who write at once only one succeeds.
+ * A candidate's access to a Lease, in the format of client-go. Every write specifies the version that it
+ * replaces, so only one of two concurrent writes succeeds.
  */
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
@@ -37,7 +37,7 @@ export class LeaseLock {
     return find(this.#options.client, Lease, this.#options.ref);
   }
 
-  /** Makes this candidate the holder, unless the lease is no longer as it was `seen`. */
+  /** Makes this candidate the holder, unless the lease has changed since it was `seen`. */
   async claim(seen: Stored<Lease> | undefined): Promise<Stored<Lease>> {
     const { client, ref } = this.#options;
     const spec = this.#claimedSpec(seen?.spec);
@@ -45,19 +45,19 @@ export class LeaseLock {
     return client.create(Lease, { metadata: { namespace: ref.namespace, name: ref.name }, spec });
   }
 
-  /** Renews the lease that this candidate holds; throws `NotLeaderError` when it no longer does. */
+  /** Renews the lease that this candidate holds; throws `NotLeaderError` if it no longer does. */
   renew(held: Stored<Lease>): Promise<Stored<Lease>> {
     return this.#retryIfStillOurs(held, (lease) => this.claim(lease));
   }
 
-  /** Lets go, as client-go does: no holder, and the shortest legal duration. */
+  /** Releases the lease like client-go: no holder, and the minimum valid duration. */
   release(held: Stored<Lease>): Promise<Stored<Lease>> {
     const now = microTime(this.#options.clock.now());
     const spec = { holderIdentity: null, leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
     return this.#retryIfStillOurs(held, (lease) => this.#patch(lease, spec));
   }
 
-  /** A conflict may come from our own earlier write, whose answer was lost: only the holder's name shows whose it is. */
+  /** A conflict may come from an own earlier write whose response was lost: check the holder. */
   async #retryIfStillOurs(
     held: Stored<Lease>,
     write: (lease: Stored<Lease>) => Promise<Stored<Lease>>,
@@ -71,7 +71,7 @@ export class LeaseLock {
     if (!lease) throw new NotLeaderError("the lease was deleted");
     const holder = lease.spec?.holderIdentity;
     if (holder !== this.#options.identity)
-      throw new NotLeaderError(`the lease was taken by ${holder || "nobody"}`);
+      throw new NotLeaderError(`the lease was acquired by ${holder || "no one"}`);
     return write(lease);
   }
 
@@ -99,13 +99,13 @@ export class LeaseLock {
 }
 
 /**
- * What a candidate knows of somebody else's lease. Expiry is measured from the moment this candidate saw
- * the lease change, on its own monotonic clock: the times in the lease come from a clock that may be wrong.
+ * The state of another candidate's lease. Expiry is measured on the local monotonic clock from the moment
+ * when this candidate saw the lease change: the times in the lease come from a clock that may be wrong.
  */
 export class LeaseObservation {
   #seen: { readonly spec: string; readonly expiresAt: number } | undefined;
 
-  /** Notes what the lease says; only a change of its content counts as a sign of life. */
+  /** Records the lease; only a change of its content counts as a renewal. */
   note(spec: LeaseSpec, monotonic: number, defaultDurationMs: number): void {
     const content = JSON.stringify(spec);
     if (content === this.#seen?.spec) return;
@@ -113,13 +113,13 @@ export class LeaseObservation {
     this.#seen = { spec: content, expiresAt: monotonic + durationMs };
   }
 
-  /** How much time the last holder seen has left; none when it has had its time, or none was ever seen. */
+  /** The time until the lease of the last seen holder expires; 0 if it has expired or there was none. */
   expiresInMs(monotonic: number): number {
     return this.#seen ? Math.max(0, this.#seen.expiresAt - monotonic) : 0;
   }
 }
 
-/** RFC 3339 with microseconds: the form of `metav1.MicroTime`. */
+/** RFC 3339 with microseconds, the format of `metav1.MicroTime`. */
 function microTime(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000Z");
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 
 const SERVICE_ACCOUNT_NAMESPACE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/** The namespace of the pod that this process runs in, as far as it is known, else `kube-system`. */
+/** The namespace of this process's pod if known, otherwise `kube-system`. */
 export async function ownNamespace(
   podNamespace = process.env.POD_NAMESPACE,
   file = SERVICE_ACCOUNT_NAMESPACE,

@@ -1,6 +1,6 @@
 /**
- * A binary heap: `first` is always the smallest item by `compare`. Unlike most heaps it can also drop an
- * item from its middle, which is what moving a key to an earlier time needs. Every change takes O(log n).
+ * A binary heap: `first` is always the smallest item by `compare`. It can also delete an item from its
+ * middle, which is needed to move a key to an earlier time. Every change takes O(log n).
  */
 export class Heap<T extends object> {
   readonly #compare: (a: T, b: T) => number;
@@ -30,7 +30,7 @@ export class Heap<T extends object> {
     return first;
   }
 
-  /** Removes `item` wherever it is; does nothing when it is not there. */
+  /** Removes `item` if present. */
   delete(item: T): void {
     const place = this.#places.get(item);
     if (place === undefined) return;

@@ -5,29 +5,29 @@ import { Heap } from "./heap.ts";
 const PRIORITIES = ["new", "fresh", "start", "resync"] as const;
 
 /**
- * Why a key is to run, first come first:
- * - `new`: the first look at an object, which is quick and says that it was seen;
+ * Why a key is to run, in order of precedence:
+ * - `new`: the first status of an object, which is fast and reports that it was seen;
  * - `fresh`: something changed;
- * - `start`: the work for an object that had its first look and nothing else;
- * - `resync`: a look that nobody waits for, such as that at the initial list.
+ * - `start`: the work for an object that only has its first status;
+ * - `resync`: a run that is not urgent, such as after the initial list.
  */
 export type Priority = (typeof PRIORITIES)[number];
 
 export interface AddOptions {
-  /** Run no earlier than this, unless another `add` asks for less. */
+  /** Minimum delay, unless another `add` requests a shorter one. */
   readonly afterMs?: number;
   readonly priority?: Priority;
 }
 
-/** What a queue reports about itself; metrics implement it. */
+/** Observes a queue; metrics implement it. */
 export interface QueueObserver {
-  /** Called once: `read` gives the number of keys that could run now but have no worker. */
+  /** Called once: `read` returns the number of keys that are ready but have no worker. */
   depthFrom(read: () => number): void;
-  /** A key that was not queued has been queued. */
+  /** A key was added to the queue. */
   added(): void;
-  /** A run failed and its key will be tried again. */
+  /** A run failed and its key will be retried. */
   retried(): void;
-  /** A run starts, this long after it could have. */
+  /** A run starts after waiting for this time. */
   started(waitedMs: number): void;
   finished(workedMs: number): void;
 }
@@ -39,7 +39,7 @@ export interface WorkQueueOptions {
   readonly observer?: QueueObserver;
 }
 
-/** A key's wish to run. Never changed, only replaced, so its place in a heap stays true. */
+/** A queued key. Replaced rather than changed, so that its place in a heap stays valid. */
 interface Turn {
   readonly key: string;
   readonly due: number;
@@ -53,36 +53,39 @@ interface Run {
 }
 
 /**
- * A first retry after 100–200 ms hides a conflict or a blip from whoever watches; eleven doublings later
- * the cap still notices within five minutes that an outage of hours is over.
+ * A first retry after 100–200 ms hides a conflict or a short failure from users; after eleven doublings, the
+ * cap still detects the end of a long outage within five minutes.
  */
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 200, capMs: 300_000 };
 
-/** After this many keys in a row that came before others by priority, one of those others has its turn. */
+/** After this many consecutive keys that took precedence, one of the others runs. */
 const MAX_CONSECUTIVE = 8;
 
-/** So many objects are started at a time. Enough to keep a server busy, few enough that each gets somewhere. */
+/**
+ * Maximum number of objects that are started concurrently: enough to use the server's capacity, few enough
+ * that each makes progress.
+ */
 const MAX_STARTS = 8;
 
-/** A run that takes longer waits for something else than the API server, and holds up nobody's start. */
+/** A longer run waits for something other than the API server, and does not delay the start of others. */
 const START_MS = 2_000;
 
 /**
- * Keys that want to run, each at most once. It guarantees that
- * - a key never runs twice at once, and one added while it runs, runs exactly once more;
- * - of several times asked for, the earliest wins, and so does the strongest priority;
- * - a failed key waits longer with every failure in a row, and success resets that. An event may still run
- *   it earlier (it may bring the cure), but does not shorten the wait after the next failure;
- * - keys start by priority and then in the order in which they became due, and none waits for ever.
+ * A queue of keys, each contained at most once. It guarantees that
+ * - a key never runs concurrently, and a key that is added while it runs, runs exactly once more;
+ * - of several requested times, the earliest wins, and so does the highest priority;
+ * - the delay of a failed key grows with every consecutive failure, and a success resets it. An event may run
+ *   it earlier (it may resolve the failure), but does not shorten the delay after the next failure;
+ * - keys run by priority and then in the order in which they became due, and no key starves.
  *
- * A fleet that is made at once would, served in the order of events, be begun as a whole before anything of it is
- * done. So there are two rules more:
- * - every object has its first look before the work for any is started: nothing is started while a first look
- *   waits or is under way. A run after a first look is a `start`, every later one is `fresh`;
- * - what has been started goes on before anything else is started, and only a few are started at a time. So
- *   objects are finished one after the other, and the first long before the last.
+ * If many objects were created at once and run in the order of events, all would be started before any is
+ * finished. Therefore two more rules apply:
+ * - every object gets its first status before any work is started: nothing is started while a first status is
+ *   pending or active. The run after the first status is a `start`, every later one is `fresh`;
+ * - objects that were started take precedence over new starts, and only a few are started concurrently. So
+ *   objects finish one after the other, and the first long before the last.
  *
- * One timer is armed, and only while a worker waits.
+ * At most one timer is armed, and only while a worker waits.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -113,7 +116,7 @@ export class WorkQueue {
     this.#observer?.depthFrom(() => this.depth);
   }
 
-  /** How many keys could run now but have no worker. */
+  /** The number of keys that are ready but have no worker. */
   get depth(): number {
     this.#promote();
     return Object.values(this.#ready).reduce((sum, { size }) => sum + size, 0);
@@ -126,8 +129,8 @@ export class WorkQueue {
   }
 
   /**
-   * The next key, as soon as there is one; `undefined` once the queue is closed. Whoever takes a key owes
-   * it exactly one `succeed` or `fail`; until then nobody else gets that key.
+   * The next key, as soon as there is one; `undefined` once the queue is closed. For each key, the caller
+   * must call `succeed` or `fail` exactly once; until then the key is not returned again.
    */
   take(): Promise<string | undefined> {
     return new Promise((resolve) => {
@@ -136,7 +139,7 @@ export class WorkQueue {
     });
   }
 
-  /** The run is over and its key's failures are forgotten; with `afterMs` it runs again by then. */
+  /** The run succeeded: its failures are forgotten; with `afterMs` it runs again by then. */
   succeed(key: string, afterMs?: number): void {
     if (Number.isNaN(afterMs)) throw new RangeError(`the delay of ${key} is not a number`);
     const run = this.#finish(key);
@@ -145,8 +148,9 @@ export class WorkQueue {
   }
 
   /**
-   * The run failed: its key waits for its backoff, on top of the `atLeastMs` that a server asked for, so
-   * that keys turned away together do not come back together. Returns the wait and the failures in a row.
+   * The run failed: its key waits for its backoff, in addition to the `minDelayMs` that a server asked for,
+   * so that keys that were rejected together do not return together. Returns the delay and the number of
+   * consecutive failures.
    */
   fail(key: string, atLeastMs = 0): { readonly retryInMs: number; readonly failures: number } {
     const run = this.#finish(key);
@@ -158,7 +162,7 @@ export class WorkQueue {
     return { retryInMs, failures };
   }
 
-  /** No key is handed out any more; every `take` ends with `undefined`. */
+  /** Returns no more keys; every `take` resolves with `undefined`. */
   close(): void {
     this.#closed = true;
     this.#dispatch();
@@ -172,7 +176,7 @@ export class WorkQueue {
     return run;
   }
 
-  /** Merges what was asked for while the key ran with what its run asked for. */
+  /** Merges what was requested while the key ran with the result of the run. */
   #resume(key: string, wish: Required<AddOptions> | undefined): void {
     const parked = this.#turns.get(key);
     if (parked) this.#schedule(parked);
@@ -199,7 +203,7 @@ export class WorkQueue {
     else this.#delayed.push(turn);
   }
 
-  /** Moves what has become due from the delayed keys to the ready ones. */
+  /** Moves keys that have become due from the delayed to the ready ones. */
   #promote(): void {
     const now = this.#clock.monotonic();
     for (let turn = this.#delayed.first; turn && turn.due <= now; turn = this.#delayed.first) {
@@ -237,7 +241,7 @@ export class WorkQueue {
     return !hasNew && count < MAX_STARTS;
   }
 
-  /** The starts and first looks that began a moment ago and are under way. */
+  /** The active starts and first statuses that began recently. */
   #recentStarts(): { readonly count: number; readonly hasNew: boolean; readonly earliest: number } {
     const since = this.#clock.monotonic() - START_MS;
     let [count, hasNew, earliest] = [0, false, Number.POSITIVE_INFINITY];
@@ -250,7 +254,7 @@ export class WorkQueue {
     return { count, hasNew, earliest };
   }
 
-  /** When a start may be possible that is not now, though no run ends. */
+  /** The earliest time at which a start may become possible without a run ending. */
   #nextStart(): number {
     if (this.#ready.start.size === 0 || this.#mayStart()) return Number.POSITIVE_INFINITY;
     return this.#recentStarts().earliest + START_MS;
@@ -271,7 +275,7 @@ export class WorkQueue {
     this.#alarm?.cancel();
     this.#alarm = undefined;
     if (due === undefined) return;
-    // It may have become due since it was found not to be: Node warns of a timer in the past.
+    // It may have become due in the meantime: Node.js warns about timers in the past.
     const wait = Math.max(0, Math.min(Math.ceil(due - this.#clock.monotonic()), MAX_TIMER_MS));
     const ring = () => {
       this.#alarm = undefined;
@@ -281,7 +285,7 @@ export class WorkQueue {
   }
 }
 
-/** What a run that asks for another makes of it. */
+/** The priority of the run after a run that requests another. */
 const AFTER: Readonly<Record<Priority, Priority>> = {
   new: "start",
   fresh: "fresh",

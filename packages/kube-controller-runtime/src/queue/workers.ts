@@ -4,7 +4,7 @@ import { TerminalError } from "../errors.ts";
 import type { Action } from "./action.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
-/** How a run ended and what the worker made of it. */
+/** The result of a run and how the worker handled it. */
 export type Outcome =
   | { readonly result: "success" }
   | { readonly result: "requeue"; readonly afterMs: number }
@@ -19,22 +19,22 @@ export type Outcome =
 export interface WorkerOptions {
   readonly clock: Clock;
   readonly concurrency: number;
-  /** Once aborted, no further key is started; runs that have begun are left to finish. */
+  /** Once aborted, no further key is started; active runs finish. */
   readonly signal: AbortSignal;
   readonly work: (key: string) => Promise<Action>;
   /** Called after every run, for logs and metrics; must not throw. */
   readonly onOutcome?: (key: string, outcome: Outcome & { readonly durationMs: number }) => void;
 }
 
-/** A run that asks for the next at once, again and again, must not take the whole process with it. */
+/** Minimum delay for runs that request the next one immediately, to prevent a hot loop. */
 const MIN_REQUEUE_MS = 10;
 
 /**
- * Runs keys of `queue`, at most `concurrency` at a time, until the signal is aborted; resolves when the
- * last run has ended. This is the only place that decides whether and when a run is repeated:
- * - an action is followed to the letter, but nothing runs again at once;
- * - an error is retried with the key's backoff, after what the server asked for in `retryAfter`;
- * - a `TerminalError` is not retried: the key sleeps until it is added again.
+ * Runs keys of `queue`, at most `concurrency` at a time, until the signal is aborted; resolves when the last
+ * run has ended. Only this function decides whether and when a run is repeated:
+ * - an action is followed exactly, except for a minimum delay;
+ * - an error is retried with the key's backoff, after the server's `retryAfter`;
+ * - a `TerminalError` is not retried: the key waits until it is added again.
  */
 export async function runWorkers(queue: WorkQueue, options: WorkerOptions): Promise<void> {
   const stop = () => queue.close();
@@ -68,12 +68,12 @@ async function runOnce(queue: WorkQueue, key: string, work: WorkerOptions["work"
   return { result: "success" };
 }
 
-/** What to wait when a server says "too many requests" but not for how long. */
+/** The delay if a server responds with "too many requests" without a time. */
 const THROTTLED_WAIT_MS = 1_000;
 
 /**
- * Whether retrying can't help: the error is a `TerminalError` or was caused by one. Of several errors
- * thrown together, all must be terminal.
+ * Whether a retry can't help: the error is a `TerminalError` or was caused by one. An AggregateError is
+ * terminal if all of its errors are.
  */
 function isTerminal(error: unknown): boolean {
   if (error instanceof TerminalError) return true;
@@ -82,8 +82,8 @@ function isTerminal(error: unknown): boolean {
 }
 
 /**
- * The longest wait, in milliseconds, that anything in the error's tree of causes asks for by its
- * `retryAfter`, a minute at most; 0 when nothing does. Errors of other servers are honored as `ApiError` is.
+ * The longest `retryAfter` in the error and its causes, in milliseconds, at most a minute; 0 if there is
+ * none. Errors of other servers are treated like `ApiError`.
  */
 function retryAfterOf(error: unknown): number {
   if (!(error instanceof Error)) return 0;

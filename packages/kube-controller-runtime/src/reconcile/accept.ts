@@ -3,14 +3,14 @@ import type { RunContext } from "../controller/controller.ts";
 import { type WithConditions, type WithStatus, writeCondition } from "../controller/status.ts";
 import type { Kind, Stored } from "../object.ts";
 
-/** Whether nobody has said anything about an object yet. */
+/** Whether an object has no status yet. */
 export function isNew({ metadata, status = {} }: Stored<WithStatus<WithConditions>>): boolean {
   return Object.keys(status).length === 0 && metadata.deletionTimestamp === undefined;
 }
 
 /**
- * Writes the first status of an object, `first` and a condition, before anything is done for it: it was seen. It has
- * no `observedGeneration`, because nothing of the spec was looked at.
+ * Writes the first status of an object, `first` and a condition, before any work for it, to report that it
+ * was seen. It has no `observedGeneration`, because the spec was not evaluated yet.
  */
 export function accept<T extends WithStatus<WithConditions>>(
   kind: Kind<T>,
@@ -24,7 +24,7 @@ export function accept<T extends WithStatus<WithConditions>>(
         type: READY,
         status: "False",
         reason: "Pending",
-        message: "The operator has seen this object and is about to create what it asks for.",
+        message: "The operator has seen this object and will create its resources.",
         now: clock.now(),
       },
     );

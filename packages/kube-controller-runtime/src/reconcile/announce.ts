@@ -12,13 +12,13 @@ export interface Transition {
 type Happening = Parameters<EventRecorder["event"]>[1];
 
 /**
- * Emits events for the transitions of conditions: one Normal when the first children are made, one Warning when
- * something breaks or breaks differently, one Normal when it works again. The summary of the others
- * gets an event of its own only when everything works, and when it stops for a cause without an event of its own.
+ * Emits events for the transitions of conditions: one Normal when the first children are created, one Warning
+ * when something fails or fails differently, one Normal when it works again. The summary condition only gets
+ * an event when everything works, and when it becomes False for a cause without its own event.
  */
 export function announceTransitions(events: EventRecorder, object: KubeObject, transition: Transition): void {
   const { before = [], after = [], quiet } = transition;
-  // The first status of all says no more than that the object was seen.
+  // The first status only says that the object was seen.
   if (before.every(({ type }) => type === READY))
     for (const creation of created(after, quiet)) events.event(object, creation);
   for (const condition of after) {
@@ -59,7 +59,7 @@ function recovery(
   return isNews ? { type: "Normal", reason, message } : undefined;
 }
 
-/** A summary that is False repeats another condition, which speaks for itself. */
+/** A summary that is False repeats another condition, which has its own event. */
 function repeatedPart(condition: Condition, all: readonly Condition[] | undefined): Condition | undefined {
   if (condition.type !== READY) return undefined;
   const fields = ["status", "reason", "message"] as const;
@@ -68,8 +68,8 @@ function repeatedPart(condition: Condition, all: readonly Condition[] | undefine
   );
 }
 
-/** Whoever scales or edits a child should see why that does not last. */
+/** Tells a user who scales or edits a child why the change does not last. */
 export function reverted({ kind, metadata: { name } }: Stored<KubeObject>): Happening {
-  const message = `Somebody changed ${kind} "${name}" in fields that the operator sets; it is as the spec says again.`;
+  const message = `Reverted changes of another client to ${kind} "${name}" in fields that the operator manages.`;
   return { type: "Normal", reason: "Reverted", message };
 }

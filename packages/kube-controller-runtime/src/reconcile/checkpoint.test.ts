@@ -26,7 +26,7 @@ test("what was stored as a whole is written down", async () => {
 
 test("what an older definition of the kind drops is an error that says what to do", async () => {
   await expect(write(answering({ pendingKey: { name: "new" } }))).rejects.toThrow(SchemaOutdatedError);
-  await expect(write(answering({}))).rejects.toThrow("install the definitions of this release");
+  await expect(write(answering({}))).rejects.toThrow("install the CRDs of this release");
 });
 
 test.each([

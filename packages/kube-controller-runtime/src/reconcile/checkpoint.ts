@@ -3,21 +3,21 @@ import { mergePatchBetween, type StatusWrite, type WithStatus, writeStatus } fro
 import type { Changes } from "../controller/steps.ts";
 import type { Kind, Stored } from "../object.ts";
 
-/** The API server stored only a part of a status: its definition of the kind does not know all fields. */
+/** The API server stored only a part of a status: its CRD does not define all fields. */
 export class SchemaOutdatedError extends Error {
   override readonly name = "SchemaOutdatedError";
 
   constructor({ kind }: Kind) {
     super(
-      `The CustomResourceDefinition of ${kind} is older than the operator and drops what has to be recorded; install the definitions of this release.`,
+      `The CustomResourceDefinition of ${kind} is older than the operator and drops required status fields; install the CRDs of this release.`,
     );
   }
 }
 
 /**
- * Records in the status, in the middle of a run, what must not be forgotten. `changes` may be called again with a newer
- * status, unless the write is to be `exact`. Resolves with `undefined` when a newer spec or the object's deletion came
- * first, so that nothing was written: the run must not go on.
+ * Records essential state in the status during a run. `changes` may be called again with a newer status,
+ * unless the write is `exact`. Resolves with `undefined` if the spec has changed or the object is being
+ * deleted, so that nothing was written: the run must end.
  */
 export async function checkpoint<T extends WithStatus<S>, S extends object>(
   { kind, object, exact = false }: Pick<StatusWrite<T, S>, "kind" | "object" | "exact">,

@@ -4,27 +4,32 @@ import type { WithConditions, WithStatus } from "../controller/status.ts";
 import type { Explanation, StepResult } from "../controller/steps.ts";
 import { resourceName } from "../object.ts";
 
-/** True while a child's name is taken by an object that is not ours; otherwise there is no such condition. */
+/** True while the name of a child is taken by an object of another owner; absent otherwise. */
 export const CONFLICT = "Conflict";
 
-/** A foreign object is followed from the end of a run on; what happened a moment before is found by reading it again. */
+/**
+ * A foreign object is followed from the end of a run; changes right before that are found by reading it
+ * again.
+ */
 const RETRY_MS = 30_000;
 
-/** What the condition of the step says that found names taken by objects of others. */
+/** The condition of a step that found names taken by objects of other owners. */
 export function explainConflict(objects: readonly [ForeignObject, ...ForeignObject[]]): Explanation {
-  const message = `${objects.map(describeForeign).join("; ")}. See condition ${CONFLICT} for the ways out.`;
+  const message = `${objects.map(describeForeign).join("; ")}. See condition ${CONFLICT} for how to resolve it.`;
   return { reason: reasonOf(objects[0]), message, retryAfterMs: RETRY_MS };
 }
 
-/** What an operator can say about the ways out of a conflict. */
+/** How to resolve a conflict, as provided by the operator. */
 export interface ConflictAdvice {
   /** The annotation that hands an object over. */
   readonly handOver: string;
-  /** Further ways, for objects of some kinds. */
+  /** Further ways for some kinds. */
   readonly also?: (object: ForeignObject) => readonly string[];
 }
 
-/** Lists all foreign objects that have the names of an object's children, with the ways out. */
+/**
+ * Lists all foreign objects that have the names of an object's children, and how to resolve each conflict.
+ */
 export function reportConflicts(
   conflicts: readonly ForeignObject[],
   { object, owner }: { readonly object: WithStatus<WithConditions>; readonly owner: Owner },

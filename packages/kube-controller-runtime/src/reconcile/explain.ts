@@ -5,12 +5,12 @@ import { NotLeaderError } from "../errors.ts";
 import { SchemaOutdatedError } from "./checkpoint.ts";
 import { explainConflict } from "./conflict.ts";
 
-/** The API server answers an apply of such a list with 500, and always will. */
+/** The API server always responds to an apply of such a list with 500. */
 const DUPLICATE = /duplicate entries for key/;
 
 /**
- * What an error of the API server, or one we did not foresee, means for the reader of a condition. Unknown
- * errors keep their message out of it: it may hold anything, and the log has it.
+ * Explains an error of the API server, or an unexpected one, to the reader of a condition. The message of an
+ * unknown error is not included, because it may contain anything; it is in the log.
  */
 export const explain: Explain = (error) => {
   if (error instanceof SchemaOutdatedError) return { reason: "SchemaOutdated", message: error.message };
@@ -18,7 +18,7 @@ export const explain: Explain = (error) => {
   if (error instanceof NotLeaderError) {
     return {
       reason: "LeadershipLost",
-      message: "Another replica of the operator has taken over and continues.",
+      message: "Another replica of the operator is now the leader and continues.",
     };
   }
   if (error instanceof ApiError && DUPLICATE.test(error.message))
@@ -32,17 +32,19 @@ export const explain: Explain = (error) => {
   };
 };
 
-/** The API server names what is missing; a grant it refuses needs the same verbs on the operator's own role. */
+/**
+ * The API server names what is missing; a rejected grant requires the same verbs in the operator's own role.
+ */
 function forbidden(error: ApiError) {
   const missing = /not currently held:\s*(\{.*\})/s.exec(error.message)?.[1];
   if (!missing) return { reason: "Forbidden", message: refused(error) };
   return {
     reason: "GrantRefused",
-    message: `The operator may only grant what it holds itself; add ${missing} to its ClusterRole or remove it from the spec.`,
+    message: `The operator may only grant permissions that it has itself; add ${missing} to its ClusterRole or remove it from the spec.`,
   };
 }
 
-/** The client's message begins with the verb and ends with the server's words. */
+/** The client's message starts with the verb and ends with the server's message. */
 function refused(error: ApiError): string {
   const message = `Could not ${error.message.replace(/\.$/, "")}.`;
   return isTransient(error) ? `${message} The operator retries.` : message;

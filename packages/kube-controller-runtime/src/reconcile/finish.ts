@@ -6,10 +6,10 @@ import type { Kind, Stored } from "../object.ts";
 import { type Action, requeue } from "../queue/action.ts";
 import { announceTransitions } from "./announce.ts";
 
-/** True while people are served by an earlier spec: a change of the spec is no start. */
+/** True while an earlier spec is being served: a change of the spec is not a start. */
 export const AVAILABLE = "Available";
 
-/** What the statuses of our kinds have in common. */
+/** The common fields of all statuses. */
 export interface CommonStatus {
   conditions?: Condition[];
   observedGeneration?: number;
@@ -19,33 +19,33 @@ export interface FinishedRun<T extends WithStatus<S>, S extends CommonStatus> {
   readonly kind: Kind<T>;
   readonly object: Stored<T>;
   readonly now: number;
-  /** Reasons that are part of a normal life: no event is emitted for them. */
+  /** Reasons that are part of normal operation: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
 }
 
-/** Remembered of an object that starts. */
+/** The memory for an object that is starting. */
 export interface StartMemory {
-  /** When its next report is due, and whether it waits for that of another object. */
+  /** When its next status is due, and whether it waits for the status of another object. */
   nextReport?: { readonly at: number; readonly awaitsReport: boolean };
 }
 
-/** A status that says no more than that an object starts waits so long for a better one. */
+/** Minimum delay before writing a "starting" status. */
 const MIN_WAIT_MS = 1_000;
 
-/** The same where everything takes long: so many times what the run took, up to a limit. */
+/** The delay grows with the duration of the run: this many times, up to a limit. */
 const RUNS_PER_REPORT = 5;
 const MAX_WAIT_MS = 10_000;
 
-/** The same while it waits for the report of another object, which may wait for its own turn in a large fleet. */
+/** The delay while the object waits for another object, which may wait for its own turn in a large fleet. */
 const AWAIT_REPORT_MS = 30_000;
 
-/** The reason when another object, on which this one depends, has no status yet. */
+/** The reason if an object on which this one depends has no status yet. */
 export const UNREPORTED = "Unreported";
 
 /**
- * Writes the status, also after a failure, emits events for what changed, and then returns how the run ended. The rule: the
- * status is written at once, except while an object starts and serves nobody; then it is written now and then, because the
- * object was accepted already and most of these statuses would say more a moment later.
+ * Writes the status, also after a failure, emits events for changes, and then returns the result of the run.
+ * The status is written immediately, unless the object is starting and not serving yet: then it is written at
+ * intervals, because the object was already accepted and most of these statuses would be out of date soon.
  */
 export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
@@ -59,7 +59,7 @@ export async function finish<T extends WithStatus<S>, S extends CommonStatus>(
     const next = nextReport(steps, run.now, context.clock.now());
     if (memory.nextReport?.awaitsReport !== next.awaitsReport) memory.nextReport = next;
     const waitMs = memory.nextReport.at - run.now;
-    // More than the most means that the clock was set back.
+    // A longer wait means that the clock was set back.
     if (waitMs > 0 && waitMs <= AWAIT_REPORT_MS) return sooner(steps.finish(), waitMs);
     memory.nextReport = next;
   }
@@ -85,7 +85,7 @@ function nextReport(
   return { at: begun + (awaitsReport ? AWAIT_REPORT_MS : byRun), awaitsReport };
 }
 
-/** Whether nobody is served yet, and all that an object lacks is what every object lacks for a while after it was made. */
+/** Whether the object is not serving yet, and only lacks what every object lacks right after its creation. */
 function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, quiet }: FinishedRun<T, S>,

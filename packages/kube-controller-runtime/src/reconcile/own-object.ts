@@ -7,13 +7,13 @@ import { Secret } from "../kinds.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 import { checkpoint } from "./checkpoint.ts";
 
-/** The object and Secrets of its namespace as the API server has them. */
+/** The object and Secrets of its namespace, as read from the API server. */
 export interface Fresh<T extends KubeObject> {
   readonly object: Stored<T>;
   readonly secrets: readonly Stored<Secret>[];
 }
 
-/** The object that a run is for, as far as steps may touch it: its status and its events. */
+/** The reconciled object, limited to what steps may change: its status and its events. */
 export class OwnObject<T extends WithStatus<S>, S extends object> {
   readonly #context: Pick<RunContext, "client" | "events">;
   readonly #kind: Kind<T>;
@@ -25,19 +25,19 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
     this.#latest = object;
   }
 
-  /** As it was last seen or written. */
+  /** As last read or written. */
   get latest(): Stored<T> {
     return this.#latest;
   }
 
-  /** Emits an event about the object. */
+  /** Emits an event for the object. */
   emit(type: Occurrence["type"], reason: string, message: string): void {
     this.#context.events.event(this.#latest, { type, reason, message });
   }
 
   /**
-   * Makes a `checkpoint` of the object: an `exact` one rejects with a conflict where another has written meanwhile. When
-   * it resolves with `undefined`, the run must not go on.
+   * Makes a `checkpoint` of the object: an `exact` one rejects with a conflict if another client has written
+   * in the meantime. If it resolves with `undefined`, the run must end.
    */
   async record(
     changes: (current: Partial<S>) => Changes<S>,
@@ -50,8 +50,8 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
   }
 
   /**
-   * Reads the object and the named Secrets past the caches. Resolves with `undefined` when it is not the object that
-   * the run is about any more: deleted, made anew, or with a newer spec.
+   * Reads the object and the named Secrets from the API server. Resolves with `undefined` if the object was
+   * deleted, recreated, or has a newer spec.
    */
   async readAnew(secretNames: Iterable<string>): Promise<Fresh<T> | undefined> {
     const { client } = this.#context;

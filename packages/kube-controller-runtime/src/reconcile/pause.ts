@@ -4,10 +4,10 @@ import { type WithConditions, type WithStatus, writeCondition, writeStatus } fro
 import { type Kind, type KubeObject, resourceName, type Stored } from "../object.ts";
 import { type Action, awaitChange } from "../queue/action.ts";
 
-/** True while an object is paused; otherwise there is no such condition. */
+/** True while an object is paused; absent otherwise. */
 const PAUSED = "Paused";
 
-/** Any capitals and blanks count: whoever means to stop the operator must not fail by spelling. */
+/** Ignores case and whitespace: a user who wants to stop the operator must not fail because of spelling. */
 export function isPausedBy(annotation: string, { metadata }: KubeObject): boolean {
   return metadata?.annotations?.[annotation]?.trim().toLowerCase() === "true";
 }
@@ -19,7 +19,7 @@ interface Subject<T extends KubeObject> {
 
 type Reporter = Pick<RunContext, "client" | "clock" | "events">;
 
-/** Says on a paused object that it is paused, and how to resume it: all that is written for it. */
+/** Reports on a paused object that it is paused, and how to resume it. No other write is made for it. */
 export async function reportPause<T extends WithStatus<WithConditions>>(
   annotation: string,
   subject: Subject<T>,
@@ -27,7 +27,7 @@ export async function reportPause<T extends WithStatus<WithConditions>>(
 ): Promise<Action> {
   const { kind, object } = subject;
   const { name, namespace, generation: observedGeneration } = object.metadata;
-  const message = `Nothing is done for this object until it is resumed or deleted; resume it: kubectl -n ${namespace} annotate ${resourceName(kind)} ${name} ${annotation}-`;
+  const message = `The operator does not reconcile this object until it is resumed or deleted. To resume it, run: kubectl -n ${namespace} annotate ${resourceName(kind)} ${name} ${annotation}-`;
   const paused = { type: PAUSED, status: "True", reason: "PausedByAnnotation", message } as const;
   const written = await writeCondition(client, subject, { ...paused, observedGeneration, now: clock.now() });
   if (!pauseOf(object) && pauseOf(written))
@@ -35,7 +35,7 @@ export async function reportPause<T extends WithStatus<WithConditions>>(
   return awaitChange;
 }
 
-/** Takes the mark of an earlier pause off an object; resolves with the object as it is then. */
+/** Removes the condition of an earlier pause; resolves with the resulting object. */
 export async function endPause<T extends WithStatus<WithConditions>>(
   { kind, object }: Subject<T>,
   { client, events }: Reporter,
@@ -46,7 +46,7 @@ export async function endPause<T extends WithStatus<WithConditions>>(
     conditions: conditions.filter(({ type }) => type !== PAUSED),
   });
   const resumed = await writeStatus<T, WithConditions>(client, { kind, object, update });
-  const message = "The operator works for this object again.";
+  const message = "The operator reconciles this object again.";
   if (!pauseOf(resumed)) events.event(object, { type: "Normal", reason: "Resumed", message });
   return resumed;
 }

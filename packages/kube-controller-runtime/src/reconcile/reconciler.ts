@@ -15,7 +15,7 @@ import { OwnObject } from "./own-object.ts";
 import { endPause, isPausedBy, reportPause } from "./pause.ts";
 
 /**
- * What the steps of a run work with, beside the snapshot. There is nothing in it to read the cluster with: `observe`
+ * The environment of the steps of a run, in addition to the snapshot. It can't read the cluster: `observe`
  * has done that.
  */
 export interface Environment<T extends WithStatus<S>, S extends object, M, P> {
@@ -23,9 +23,9 @@ export interface Environment<T extends WithStatus<S>, S extends object, M, P> {
   readonly children: Children;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The operator's ways to the world beside Kubernetes. */
+  /** Access to systems other than Kubernetes. */
   readonly ports: P;
-  /** What is remembered of the object between runs, so that a run with nothing to do asks nobody. */
+  /** The state kept between runs, so that a run with nothing to do makes no requests. */
   readonly memory: M;
 }
 
@@ -38,28 +38,28 @@ export interface Reconciliation<
 > {
   readonly kind: Kind<T>;
   readonly finalizer: string;
-  /** The annotation by which a person pauses an object: nothing is done for it until it is resumed or deleted. */
+  /** The annotation that pauses an object: nothing is done for it until it is resumed or deleted. */
   readonly pausedBy: string;
-  /** The annotation by whose change a person has everything looked at anew, without any wait after a failure. */
+  /** The annotation that triggers a full reconcile without any backoff when its value changes. */
   readonly requestedBy: string;
-  /** The memory of an object that nothing is known of. */
+  /** The initial memory of an object. */
   readonly newMemory: (ports: P) => M;
-  /** Whether an object has anything outside of it that has to be cleaned up. */
+  /** Whether an object has anything external that must be cleaned up. */
   readonly needsCleanup: (object: Stored<T>) => boolean;
-  /** All reads of a run, the time included. */
+  /** Reads everything for a run, including the time. */
   readonly observe: (object: Stored<T>, context: RunContext, memory: M) => Promise<O>;
   readonly converge: (snapshot: O, environment: Environment<T, S, M, P>) => Promise<Steps<S>>;
   /**
-   * Since when what contains the object is being deleted, if it is. The object then counts as being deleted from that time
-   * on: it is cleaned up after and not applied any more.
+   * Since when the container of the object, such as its namespace, is being deleted, if it is. From then on,
+   * the object is treated as being deleted: it is cleaned up and no longer applied.
    */
   readonly endsSince?: (
     object: Stored<T>,
     caches: RunContext["caches"],
   ) => Stored<T>["metadata"]["deletionTimestamp"];
-  /** Reasons that are part of a normal life: no event is emitted for them. */
+  /** Reasons that are part of normal operation: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
-  /** Gets the object as the API server has it. An action means that a deletion has to wait. */
+  /** Receives the object from the API server. An action means that the deletion has to wait. */
   readonly cleanup: (
     snapshot: O,
     environment: Environment<T, S, M, P>,
@@ -67,8 +67,8 @@ export interface Reconciliation<
 }
 
 /**
- * The frame of every reconcile: finds the object, what is remembered of it, whether it lives and whether it is paused;
- * observes it, lets it converge and writes its status, or cleans up after it.
+ * The frame of every reconcile: finds the object and its memory, checks for deletion and pausing; observes
+ * it, runs the steps and writes its status, or cleans up.
  */
 export function reconciler<
   T extends WithStatus<S>,
@@ -111,13 +111,14 @@ export function reconciler<
         const around = environment(current);
         const snapshot = await observe(current, context, memory);
         const steps = await converge(snapshot, around);
-        // What others have is not in the caches: that they give it away or remove it shows only here.
+        // Objects of other owners are not in the caches: following them shows when they are handed over or
+        // removed.
         context.follow(steps.conflicts);
         const run = { kind, object: around.own.latest, now: snapshot.now, quiet };
         return finish(steps, run, { context, memory });
       },
       cleanup: async (cached) => {
-        // The cache may not know yet of what was made outside a moment ago.
+        // The cache may not show recently created external resources yet.
         const current = withEnd((await findSame(client, kind, cached)) ?? cached, context);
         return (await cleanup(await observe(current, context, memory), environment(current))) ?? undefined;
       },
@@ -126,7 +127,7 @@ export function reconciler<
   };
 }
 
-/** Says in `Ready` why an object that was deleted is still there. */
+/** Reports in `Ready` why a deleted object still exists. */
 export async function reportFailedCleanup<T extends WithStatus<WithConditions>>(
   { error, ...subject }: { readonly kind: Kind<T>; readonly object: Stored<T>; readonly error: unknown },
   { client, clock }: Pick<RunContext, "client" | "clock">,
@@ -135,20 +136,20 @@ export async function reportFailedCleanup<T extends WithStatus<WithConditions>>(
     type: READY,
     status: "False",
     reason: "CleanupFailed",
-    message: `The object is deleted once everything that the operator made elsewhere for it is removed. ${explain(error).message}`,
+    message: `The object will be deleted after its cleanup. ${explain(error).message}`,
     observedGeneration: subject.object.metadata.generation,
     now: clock.now(),
   });
 }
 
-/** Clocks are corrected by less than this all the time. */
+/** Clock corrections below this are normal. */
 const CORRECTION_MS = 1_000;
 
 /**
- * What the operator remembers of the objects of one kind between runs, so that a run with nothing to do asks
- * nobody. Losing it costs a few questions, never correctness. An object of another identity, such as one
- * that was deleted and made anew, starts with an empty one. Memories say when things happened, so all are lost when the clock was set back: what happened a
- * moment ago would lie ahead, and a wait that counts from then would take that much longer.
+ * The state of the objects of one kind between runs, so that a run with nothing to do makes no requests.
+ * Losing it costs a few requests, never correctness. An object with a new UID starts with an empty memory.
+ * Memories contain times, so all are dropped if the clock was set back: recent times would be in the future,
+ * and waits that are based on them would be too long.
  */
 export class Memories<M extends object> {
   readonly #byKey = new Map<ObjectKey, { readonly identity: string; readonly memory: M }>();

@@ -1,17 +1,17 @@
 import type { ConditionState } from "../conditions.ts";
 import type { StepResult } from "../controller/steps.ts";
 
-/** The step's objects are as they should be. */
+/** The step's objects are as desired. */
 export function applied(message: string): StepResult<object> {
   return { condition: { status: "True", reason: "Applied", message } };
 }
 
-/** The spec asks for nothing that the step would make. */
+/** The spec does not request anything from the step. */
 export function notRequested(message: string): StepResult<object> {
   return { condition: { status: "True", reason: "NotRequested", message } };
 }
 
-/** Something outside has to change first; it is looked at again, calmly. */
+/** An external change must happen first; the step is retried at a low rate. */
 export function blocked<S extends object = object>(
   reason: string,
   message: string,
@@ -20,7 +20,7 @@ export function blocked<S extends object = object>(
   return { condition: { status: "False", reason, message }, ...more };
 }
 
-/** The one condition to wait for: True when no part is False, else it repeats the first that is. */
+/** The summary condition: True if no part is False, otherwise it repeats the first that is. */
 export function summary(
   conditions: ReadonlyMap<string, ConditionState>,
   parts: readonly string[],

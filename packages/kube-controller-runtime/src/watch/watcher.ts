@@ -5,10 +5,10 @@ import type { Clock, Random } from "../clock.ts";
 import type { Kind, KubeObject, Stored } from "../object.ts";
 
 /**
- * What a watcher reports. A (re)list is bracketed by `init` and `initDone`: what was known before and does
- * not come as `initApply` in between was deleted while nobody looked. `initDelete` takes an `initApply`
- * back: the object was deleted while the list was on its way. Outside the brackets every change comes
- * exactly once and in order; `progress` says that nothing else happened up to a version.
+ * The events of a watcher. A (re)list is enclosed by `init` and `initDone`: an object that is known from
+ * before and gets no `initApply` in between was deleted in the meantime. `initDelete` reverts an `initApply`:
+ * the object was deleted during the list. Outside a list, every change is reported exactly once and in order;
+ * `progress` means that there were no other changes up to a version.
  */
 export type WatcherEvent<T extends KubeObject> =
   | { readonly type: "init" }
@@ -28,22 +28,25 @@ export interface WatcherOptions<T extends KubeObject> {
   readonly signal: AbortSignal;
   readonly timing?: Partial<WatchTiming>;
   /**
-   * Called with why a list or watch failed and how long it waits, before it waits. `expected` says that a
-   * connection fell silent for the first time, which a proxy on the way may have made of a quiet kind.
+   * Called with the reason of a failed list or watch and the delay, before the delay. `expected` means that a
+   * connection became silent for the first time, which a proxy can cause for a kind without changes.
    */
   readonly onRetry?: (error: ApiError, waitMs: number, expected: boolean) => void;
-  /** For a kind that the server may not serve: which failures say so. That it does not know the kind when absent. */
+  /**
+   * For a kind that the server may not serve: which errors mean that it is missing. By default, those of an
+   * unknown kind.
+   */
   readonly isMissing?: (error: ApiError) => boolean;
-  /** Waits, beyond the backoff, until it is worth to ask again for a kind that is missing. */
+  /** An additional wait, beyond the backoff, while a kind is missing. */
   readonly whileMissing?: () => Promise<void>;
 }
 
 export interface WatchTiming {
-  /** The server is asked to end a watch after this time, plus up to a third of it at random. */
+  /** The server is asked to end a watch after this time, plus a random part of up to a third. */
   readonly serverTimeoutSeconds: number;
-  /** A server that has not ended a watch so long after that time is not there any more. */
+  /** If the server has not ended a watch by this time after its timeout, the connection is dead. */
   readonly graceMs: number;
-  /** A streamed list that stops for this long is not going to end. */
+  /** Maximum time between events of a streamed list. */
   readonly silenceLimitMs: number;
   readonly retryBaseMs: number;
   readonly retryCapMs: number;
@@ -58,15 +61,15 @@ const DEFAULT_TIMING: WatchTiming = {
 };
 
 const PAGE_SIZE = 500;
-/** A watch that lived this long was healthy: its end is routine and needs no backoff. */
+/** A watch of at least this duration was healthy: its end needs no backoff. */
 const HEALTHY_LIFETIME_MS = 5_000;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/** So many watches in a row that fell silent are reason to list anew. */
+/** Relist after this many silent watches. */
 const MAX_SILENT_WATCHES = 2;
 
 /**
- * Where the watcher stands.
+ * The state of the watcher.
  *
  *     empty ──list or streaming list──▶ listed ──watch──▶ listed (at a later version)
  *       ▲ ▲                              │  ▲
@@ -74,15 +77,15 @@ const MAX_SILENT_WATCHES = 2;
  *       │                                └── broken, or ended before its time ──▶ doubtful ┤
  *       └──────────────────── the server is at an older version ─────────────────────────┘
  *
- * How a dead connection differs from a quiet kind: a server sends nothing about a kind that nobody changes, not
- * even bookmarks, but it ends every watch after the time that was asked for. Dead peers are found by TCP
- * keep-alive within half a minute; what keeps its connection open and does not end the watch in time, such as a
- * proxy whose server is gone, by that.
+ * How to tell a dead connection from a kind without changes: a server sends nothing for such a kind, not even
+ * bookmarks, but it ends every watch after the requested time. TCP keep-alive detects dead peers within half
+ * a minute; a watch that is not ended in time has another dead connection, such as to a proxy whose server is
+ * gone.
  *
  * `doubtful`: etcd may have been restored to an older version while the connection was broken. A watch from a
- * version that is yet to come is silent until then, so the version is compared before it is resumed.
+ * future version would be silent until then, so the version is compared before the watch is resumed.
  *
- * Any other failure stays where it is and tries again after a backoff.
+ * After any other failure, the state does not change and the request is retried with backoff.
  */
 type State =
   | { readonly at: "empty" }
@@ -91,8 +94,8 @@ type State =
 const EMPTY: State = { at: "empty" };
 
 /**
- * Follows all objects of a selection until the signal is aborted, through every failure of the
- * connection or the server. It never throws, never skips a change and never retries in a hot loop.
+ * Follows all objects of a selection until the signal is aborted, across all failures of the connection or
+ * the server. It never throws, never misses a change and never retries in a hot loop.
  */
 export function watcher<T extends KubeObject>(options: WatcherOptions<T>): AsyncGenerator<WatcherEvent<T>> {
   return new Watcher(options).run();
@@ -106,7 +109,7 @@ class Watcher<T extends KubeObject> {
   #pageSize = PAGE_SIZE;
   #failures = 0;
   #silences = 0;
-  /** What the server was last asked for. */
+  /** The last requested timeout. */
   #timeoutSeconds = 0;
 
   constructor(options: WatcherOptions<T>) {
@@ -136,7 +139,7 @@ class Watcher<T extends KubeObject> {
     const state = this.#state;
     if (state.at === "listed") return this.#follow(state.resourceVersion);
     if (state.at === "doubtful") return this.#followIfKnown(state.resourceVersion);
-    // A streaming list where the server has it.
+    // A streaming list if the server supports it.
     return this.#streamingList ? this.#streamInitialState() : this.#listPages();
   }
 
@@ -153,7 +156,7 @@ class Watcher<T extends KubeObject> {
     yield* this.#follow(resourceVersion);
   }
 
-  /** A page of objects too large to be taken at once is asked for again with fewer of them. */
+  /** If a page is too large, it is requested again with fewer objects. */
   async #page(continueToken: string | undefined): Promise<Page<T>> {
     const { client, kind, selection, signal } = this.#options;
     for (;;) {
@@ -189,7 +192,7 @@ class Watcher<T extends KubeObject> {
     } finally {
       cancel();
     }
-    // A server that ignores the parameter ends the watch without ever reporting that the list is complete.
+    // A server that ignores the parameter ends the watch without reporting that the list is complete.
     if (!initialized) this.#streamingList = false;
   }
 
@@ -248,7 +251,7 @@ class Watcher<T extends KubeObject> {
     }
   }
 
-  /** Waits before the next try. The routine end of a watch that lived long enough costs no wait. */
+  /** Waits before the next attempt. After the normal end of a healthy watch there is no wait. */
   async #pause(failure: ApiError | undefined, healthy: boolean): Promise<void> {
     const { clock, random, signal, onRetry, whileMissing } = this.#options;
     this.#failures = healthy ? 0 : this.#failures + 1;
@@ -265,7 +268,10 @@ class Watcher<T extends KubeObject> {
   }
 }
 
-/** Silence counts too: a server that ignores the parameter sends its objects and never says that these are all. */
+/**
+ * Silence counts too: a server that ignores the parameter sends its objects without marking the end of the
+ * list.
+ */
 function refusesStreaming(failure: ApiError): boolean {
   return failure.code === 400 || failure.code === 422 || failure.reason === "Timeout";
 }

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream/promises";
 
 const SCRATCH_PREFIX = "partial-";
 
-/** Written beside a binary once it is complete; a binary without it does not count. */
+/** Written next to a binary once it is complete; a binary without it is ignored. */
 interface Seal {
   readonly size: number;
   readonly mtimeMs: number;
@@ -15,19 +15,22 @@ interface Seal {
 }
 
 /**
- * A folder of finished binaries. A binary appears under its name by one rename and counts only with
- * a seal that matches it, so an interrupted, truncated or tampered one reads as absent.
+ * A folder of finished binaries. A binary is added by one rename and is only valid with a matching seal, so
+ * an interrupted, truncated or modified one counts as missing.
  */
 export interface BinaryCache {
-  /** The path of a complete binary, or `undefined` when it has to be made. */
+  /** The path of a complete binary, or `undefined` if it is missing. */
   find(name: string): Promise<string | undefined>;
   /** Moves a finished file into the cache. */
   store(name: string, file: string): Promise<string>;
-  /** Lends a fresh folder on the cache's file system and removes it, and those of killed runs. */
+  /**
+   * Provides a new folder on the cache's file system and removes it afterwards, and those of killed
+   * processes.
+   */
   withScratch<T>(work: (dir: string) => Promise<T>): Promise<T>;
 }
 
-/** The folder for what programs keep between runs of one user; each has a folder of its own in it. */
+/** The folder for files that programs keep between runs of one user, with a subfolder for each program. */
 export function userCache(env: NodeJS.ProcessEnv): string {
   return env.XDG_CACHE_HOME || join(homedir(), ".cache");
 }
@@ -57,7 +60,7 @@ async function sealHolds(binary: string): Promise<boolean> {
   const file = await stat(binary).catch(() => undefined);
   if (seal === undefined || file === undefined) return false;
   if (file.size !== seal.size || (file.mode & 0o100) === 0) return false;
-  // Hashing 300 MB costs about a second, so it is kept for copies: CI caches do not keep times.
+  // Hashing 300 MB takes about a second, so compare times first; CI caches do not preserve them.
   return file.mtimeMs === seal.mtimeMs || (await sha256(binary)) === seal.sha256;
 }
 

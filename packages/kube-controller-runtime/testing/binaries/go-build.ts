@@ -8,10 +8,10 @@ import type { GoModule } from "./go-module.ts";
 import { GoProgress } from "./go-progress.ts";
 import { elapsed, type Log, withTicker } from "./progress.ts";
 
-/** A build takes minutes and all cores; whoever works on the machine meanwhile comes first. */
+/** A build takes minutes on all cores, so it runs with low priority. */
 const LOW_PRIORITY = 10;
 
-/** No Go on this machine: the caller decides what else to try. */
+/** Go is not installed: the caller decides what else to try. */
 export class GoMissingError extends Error {
   override readonly name = "GoMissingError";
 }
@@ -22,13 +22,13 @@ export interface GoBinary {
   readonly module: GoModule;
   readonly package: string;
   readonly version: string;
-  /** `variable=value` to link in, where the program keeps its version in a variable. */
+  /** `variable=value` for the linker, if the program stores its version in a variable. */
   readonly stamp?: string;
-  /** A build tag, where one leaves out what nobody needs here. */
+  /** A build tag that excludes unneeded features. */
   readonly tag?: string;
 }
 
-/** What a build needs from the outside. */
+/** The environment of a build. */
 interface BuildContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -41,8 +41,8 @@ export async function buildBinary(binary: GoBinary, into: string, context: Build
 }
 
 /**
- * Builds binaries of one module into a folder, under their names. One call of Go for all of them compiles what they
- * share once, and links some while it still compiles others.
+ * Builds binaries of one module into a folder, under their names. A single call of Go compiles shared
+ * packages once, and links some binaries while it compiles others.
  */
 export async function buildBinaries(
   binaries: readonly GoBinary[],
@@ -52,7 +52,7 @@ export async function buildBinaries(
   const names = binaries.map(({ name }) => name).join(", ");
   const started = performance.now();
   for (const { name, version } of binaries)
-    log(`building ${name} ${version} with Go (once; minutes on a slow machine)`);
+    log(`building ${name} ${version} with Go (once; takes minutes on a slow machine)`);
   const output = join(into, "go");
   const flags = flagsFor(binaries);
   const options = spawnOptions(binaries, env);
@@ -73,7 +73,9 @@ export async function buildBinaries(
   log(`built ${names} in ${elapsed(performance.now() - started)}`);
 }
 
-/** Go names an executable after the last part of its package, or the one before when that is a version. */
+/**
+ * Go names an executable after the last part of its package, or the part before it if the last is a version.
+ */
 function executableOf(goPackage: string): string {
   return basename(goPackage.replace(/\/v\d+$/, ""));
 }
@@ -96,14 +98,14 @@ function spawnOptions(binaries: readonly GoBinary[], env: NodeJS.ProcessEnv) {
   const flags = `-mod=readonly${modFile === "go.mod" ? "" : ` -modfile=${modFile}`}`;
   return {
     cwd: dir,
-    // Needs no C compiler, and ignores a workspace or vendoring of the machine's owner.
+    // Builds without a C compiler, and ignores the user's workspace and vendoring.
     env: { ...env, CGO_ENABLED: "0", GOWORK: "off", GOFLAGS: flags },
   };
 }
 
 /**
- * How many packages Go has no results of yet; unknown when it does not say, and then the build itself says why. Go
- * downloads modules to find out.
+ * The number of packages that Go must compile; unknown if it does not report it, in which case the build
+ * itself reports the reason. Go downloads modules for this.
  */
 async function packagesToCompile(
   what: readonly string[],
@@ -126,12 +128,12 @@ function spawnGo(args: readonly string[], options: ReturnType<typeof spawnOption
   return build;
 }
 
-/** What the process starts inherits it. */
+/** Child processes inherit the priority. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, LOW_PRIORITY);
   } catch {
-    // It has ended already, or is not ours to slow down: then it runs as it is.
+    // The process has ended or belongs to another user: keep its priority.
   }
 }
 

@@ -3,24 +3,23 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
 /**
- * A folder whose `go.mod` and `go.sum` are the only place where the versions built there are written down. It may
- * hold Go code of ours, and further pairs of such files under other names, with which the same code is built for other
- * versions.
+ * A folder whose `go.mod` and `go.sum` pin all versions. It may contain Go code, and further pairs of such
+ * files under other names to build the same code for other versions.
  */
 export interface GoModule {
-  /** Where `go build` runs. */
+  /** The working directory of `go build`. */
   readonly dir: string;
   /** The name of the file in that folder that pins the versions. */
   readonly modFile: string;
-  /** That file as a person would name it. */
+  /** The path of that file for messages. */
   readonly file: string;
-  /** Changes whenever anything that could change a binary does, so an old cache is never reused. */
+  /** Changes with everything that can change a binary, so that an old cache is never reused. */
   readonly digest: string;
   /** The version that `go.mod` pins, with its leading `v`. */
   versionOf(module: string): string;
 }
 
-/** Reads the `go.mod` of a folder, or the pair of files that is named otherwise. */
+/** Reads the `go.mod` of a folder, or a pair of files with another name. */
 export function readGoModule(dir: string, name = "go"): GoModule {
   const modFile = `${name}.mod`;
   const file = relative(process.cwd(), join(dir, modFile));

@@ -1,12 +1,15 @@
 import { elapsed } from "./progress.ts";
 
 const ERROR_LINES = 8;
-/** The first packages are small; a guess from fewer than this would be far too good. */
+/** The first packages are small, so an earlier estimate would be too low. */
 const ENOUGH_TO_GUESS = 30;
 
-/** Reads `go build -v`: one line per module fetched, one per package compiled, the rest are errors. */
+/**
+ * Parses the output of `go build -v`: one line per downloaded module, one per compiled package; the rest are
+ * errors.
+ */
 export class GoProgress {
-  /** How many packages are to be compiled, as far as that is known. */
+  /** The number of packages to compile, if known. */
   total: number | undefined;
   #modules = 0;
   #packages = 0;
@@ -19,7 +22,7 @@ export class GoProgress {
     else this.#recent.push(line);
   }
 
-  /** How far it is, and how long the rest takes if it goes on like that. */
+  /** The progress, and the estimated remaining time. */
   summary(now: number): string {
     if (this.#packages === 0) return `${this.#modules} modules downloaded`;
     const total = this.total ?? 0;

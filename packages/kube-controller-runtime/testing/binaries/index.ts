@@ -1,6 +1,6 @@
 /**
- * Programs that tests need and npm does not have: found in a per-user cache, or made once, by a download or by a build
- * from pinned Go modules, however many processes ask at the same time.
+ * Programs for tests that npm does not provide: from a per-user cache, or created once by a download or a
+ * build from pinned Go modules, even if many processes ask concurrently.
  */
 export { type BinaryCache, binaryCache, userCache } from "./cache.ts";
 export { buildBinary, type GoBinary, GoMissingError } from "./go-build.ts";

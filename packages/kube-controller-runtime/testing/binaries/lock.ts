@@ -10,8 +10,8 @@ const POLL_MS = 250;
 /**
  * Runs `work` while no other process holds the same lock file.
  *
- * The lock is the operating system's own file lock, taken through SQLite because Node offers no
- * `flock`: it disappears with the process that holds it, so it can never be stale.
+ * The lock is the operating system's file lock, acquired through SQLite because Node.js has no `flock`. It
+ * ends with its process, so it can't be stale.
  */
 export async function withFileLock<T>(
   file: string,
@@ -45,7 +45,7 @@ function tryAcquire(file: string): DatabaseSync | undefined {
     database.close();
     const code = sqliteCode(error);
     if (code === SQLITE_NOTADB) rmSync(file, { force: true });
-    else if (code !== SQLITE_BUSY) throw new Error(`cannot lock ${file}`, { cause: error });
+    else if (code !== SQLITE_BUSY) throw new Error(`can't lock ${file}`, { cause: error });
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
-/** Operating system and architecture in Go's and Kubernetes' spelling. */
+/** Operating system and architecture in the spelling of Go and Kubernetes. */
 export interface Platform {
   readonly os: string;
   readonly arch: string;
 }
 
-/** The platform this process runs on. */
+/** The platform of this process. */
 export function currentPlatform(): Platform {
   return {
     os: process.platform === "win32" ? "windows" : process.platform,

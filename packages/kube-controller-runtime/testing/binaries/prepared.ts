@@ -3,30 +3,32 @@ import { type BinaryCache, binaryCache, userCache } from "./cache.ts";
 import { withFileLock } from "./lock.ts";
 import type { Log } from "./progress.ts";
 
-/** Paths of the binaries that some source has. */
+/** Paths of the available binaries. */
 export type Found<Name extends string> = Partial<Record<Name, string>>;
 
-/** Where finished binaries are kept, and how those that are not there yet come about. */
+/** Where finished binaries are stored, and how missing ones are created. */
 export interface Preparation<Name extends string> {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** A folder in the user's cache that begins with the program's name, another one for every set of pins. */
+  /**
+   * A folder in the user's cache that starts with the program's name, a different one for every set of pins.
+   */
   readonly folder: string;
   /** As in "another process is preparing …". */
   readonly what: string;
-  /** Makes what is missing in `scratch`, a folder that is removed afterwards, and stores it in the cache. */
+  /** Creates missing binaries in `scratch`, a temporary folder, and stores them in the cache. */
   readonly make: (missing: readonly Name[], place: Place) => Promise<Found<Name>>;
 }
 
-/** Where binaries are made. */
+/** The place where binaries are created. */
 export interface Place {
   readonly scratch: string;
   readonly cache: BinaryCache;
 }
 
 /**
- * Finds binaries in the per-user cache and makes those that it lacks. Any number of processes may call this at
- * once: one makes the binaries, the others wait for it.
+ * Finds binaries in the per-user cache and creates missing ones. If several processes call this concurrently,
+ * one creates the binaries and the others wait.
  */
 export async function preparedBinaries<Name extends string>(
   wanted: readonly Name[],
@@ -46,7 +48,7 @@ export async function preparedBinaries<Name extends string>(
   });
 }
 
-/** Finds binaries in a cache and makes none. */
+/** Finds binaries in a cache without creating any. */
 export async function cachedBinaries<Name extends string>(
   wanted: readonly Name[],
   cache: BinaryCache,

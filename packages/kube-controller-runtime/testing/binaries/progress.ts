@@ -1,9 +1,9 @@
-/** Reports to a person what a long preparation is doing. */
+/** Reports the progress of a long preparation to the user. */
 export type Log = (line: string) => void;
 
 const TICK_MS = 10_000;
 
-/** Repeats what `describe` says, with the time spent, every ten seconds until `work` ends. */
+/** Logs `describe()` with the elapsed time every ten seconds until `work` ends. */
 export async function withTicker<T>(log: Log, describe: () => string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
   const ticker = setInterval(

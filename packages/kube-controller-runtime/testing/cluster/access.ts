@@ -19,18 +19,18 @@ export interface ClusterConnection {
   readonly kubectlBinary: string;
   readonly kubectlCacheDir: string;
   readonly auditLog: string | undefined;
-  /** Whether a controller manager runs, which reports on Deployments by itself. */
+  /** Whether a controller manager runs, which updates the status of Deployments. */
   readonly controllers: boolean;
 }
 
-/** How a kubectl call ended. */
+/** The result of a kubectl call. */
 export interface KubectlResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
 }
 
-/** What a test may do with any cluster, its own or one it shares with others. */
+/** Operations for tests on any cluster, their own or a shared one. */
 export class ClusterAccess {
   readonly connection: ClusterConnection;
   readonly #audit: AuditLog | undefined;
@@ -45,27 +45,27 @@ export class ClusterAccess {
     return this.connection.server;
   }
 
-  /** The certificate that the API server's own is trusted by. */
+  /** The CA certificate of the API server. */
   get caFile(): string {
     return this.connection.caFile;
   }
 
-  /** May do everything. */
+  /** Has all permissions. */
   get admin(): Identity {
     return this.connection.admin;
   }
 
-  /** The service account of `ClusterOptions.operator`: may do what installed roles say, and nothing else. */
+  /** The service account of `ClusterOptions.operator`: has the permissions of the installed roles only. */
   get operator(): Identity {
     return this.connection.operator;
   }
 
-  /** Nobody yet: a test that runs two operators gives it a role, and finds it in the audit log. */
+  /** Has no permissions: a test that runs two operators gives it a role, and finds it in the audit log. */
   get replica(): Identity {
     return this.connection.replica;
   }
 
-  /** Runs kubectl as the admin; a `--kubeconfig` among the arguments makes it somebody else. */
+  /** Runs kubectl as the admin, or as the identity of a `--kubeconfig` among the arguments. */
   async kubectl(args: readonly string[], stdin = ""): Promise<KubectlResult> {
     const { kubectlBinary, kubectlCacheDir, admin } = this.connection;
     const child = spawn(kubectlBinary, args, {
@@ -80,7 +80,9 @@ export class ClusterAccess {
     return { stdout, stderr, code };
   }
 
-  /** Applies a manifest (YAML, JSON or an object) as the admin, or fails with kubectl's words. */
+  /**
+   * Applies a manifest (YAML, JSON or an object) as the admin; throws with the output of kubectl on failure.
+   */
   async apply(manifest: string | object): Promise<void> {
     await this.#mustKubectl(
       ["apply", "-f", "-"],
@@ -89,8 +91,8 @@ export class ClusterAccess {
   }
 
   /**
-   * Installs manifests, from files or folders, and waits until the kinds that they define are served. The API server
-   * heeds admission policies a moment later.
+   * Installs manifests, from files or folders, and waits until their kinds are served. Admission policies
+   * take effect a moment later.
    */
   async install(...manifests: readonly string[]): Promise<void> {
     const files = manifests.flatMap((path) => ["-f", path]);
@@ -101,7 +103,7 @@ export class ClusterAccess {
       await this.#mustKubectl(["wait", "--for=condition=Established", "--timeout=30s", ...definitions]);
   }
 
-  /** Creates a namespace nobody else has and returns its name. */
+  /** Creates a namespace with a unique name and returns the name. */
   async createNamespace(prefix: string): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString("hex")}`;
     const body = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
@@ -109,7 +111,7 @@ export class ClusterAccess {
     return name;
   }
 
-  /** Creates a service account without any right, and a token for it. */
+  /** Creates a service account without permissions, and a token for it. */
   async createServiceAccount(namespace: string, name: string): Promise<Identity> {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts`;
     const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name } };
@@ -130,27 +132,27 @@ export class ClusterAccess {
     return identity;
   }
 
-  /** Plays the Deployment's controller where none runs: reports all replicas of its current spec ready. */
+  /** Acts as the Deployment controller if none runs: reports all replicas of its current spec as ready. */
   async markDeploymentReady(namespace: string, name: string): Promise<void> {
     if (this.connection.controllers)
-      throw new Error("the controllers of this cluster would contradict: mark the pods ready instead");
+      throw new Error("the controllers of this cluster would revert it: mark the pods ready instead");
     await markDeploymentReady(this.#asAdmin(), namespace, name);
   }
 
-  /** Plays the kubelet: reports the pods that match the label selector as running and ready. */
+  /** Acts as the kubelet: reports the pods that match the label selector as running and ready. */
   async markPodsReady(namespace: string, selector: string): Promise<void> {
     await markPodsReady(this.#asAdmin(), namespace, selector);
   }
 
   /**
-   * Makes etcd forget every revision but the latest. Watches and continued lists from before answer
-   * 410 Gone where the API server asks etcd, which its watch cache otherwise hides.
+   * Compacts etcd's history. Older watches and continue tokens get 410 Gone when the API server asks etcd,
+   * which its watch cache otherwise prevents.
    */
   async compactHistory(): Promise<void> {
     await compactEtcd(this.connection.etcdUrl);
   }
 
-  /** Every request the API server has seen, oldest first; needs a cluster started with `audit`. */
+  /** Every request to the API server, oldest first; requires a cluster with `audit`. */
   async auditRequests(): Promise<AuditRequest[]> {
     if (!this.#audit) throw new Error("this cluster was started without audit");
     return this.#audit.read();

@@ -3,32 +3,32 @@ import { request } from "node:https";
 
 const TIMEOUT_MS = 10_000;
 
-/** Where an API server is and who asks. */
+/** The address of an API server and the credentials. */
 export interface ApiEndpoint {
   readonly server: string;
   readonly caFile: string;
   readonly token: string;
 }
 
-/** One plain request of the test harness itself, which must not lean on the client under test. */
+/** A request of the test harness, which must not depend on the client under test. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH";
   readonly path: string;
   readonly body?: object;
-  /** Whom to be instead; everybody who is signed in has a group of their own. */
+  /** The user to impersonate; every authenticated user is in the same group. */
   readonly as?: string;
-  /** Of the body, when it is no plain JSON or merge patch. */
+  /** The content type, if it is not JSON or a merge patch. */
   readonly contentType?: string;
 }
 
-/** What the API server said; a warning is one that kubectl would show. */
+/** The response of the API server; kubectl would print the warnings. */
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
   readonly warning?: string | undefined;
 }
 
-/** Sends the request and returns the answer; it fails only when there is none. */
+/** Sends the request and returns the response; throws only if there is none. */
 export async function apiRequest(
   { server, caFile, token }: ApiEndpoint,
   { method, path, body, as, contentType }: ApiRequest,
@@ -55,13 +55,13 @@ export async function apiRequest(
     })
       .on("error", reject)
       .on("timeout", function (this: { destroy(error: Error): void }) {
-        this.destroy(new Error(`${method} ${path}: no answer within ${TIMEOUT_MS} ms`));
+        this.destroy(new Error(`${method} ${path}: no response within ${TIMEOUT_MS} ms`));
       })
       .end(body && JSON.stringify(body));
   });
 }
 
-/** Sends the request and returns the object in the answer; anything but success is an error. */
+/** Sends the request and returns the object in the response; throws on any error status. */
 export async function apiObject<T>(endpoint: ApiEndpoint, wanted: ApiRequest): Promise<T> {
   const { status, text } = await apiRequest(endpoint, wanted);
   if (status >= 300) throw new Error(`${wanted.method} ${wanted.path}: ${status} ${text}`);

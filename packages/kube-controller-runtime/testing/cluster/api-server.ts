@@ -3,26 +3,26 @@ import { apiRequest } from "./api-request.ts";
 import { untilReady } from "./start.ts";
 import { Supervised } from "./supervised.ts";
 
-/** Everything a start of the API server depends on; the same value restarts the same server. */
+/** The configuration of the API server; the same value restarts the same server. */
 export interface ApiServerConfig {
   readonly binary: string;
   readonly dir: string;
   readonly port: number;
   readonly etcdUrl: string;
   readonly adminToken: string;
-  /** Without a controller manager nobody makes the service accounts that this plugin asks for. */
+  /** Without a controller manager, the service accounts that this plugin requires do not exist. */
   readonly requireServiceAccounts: boolean;
   readonly audit: boolean;
   readonly extraFlags: readonly string[];
 }
 
-/** Files the API server reads or writes in its folder. */
+/** Files of the API server in its folder. */
 export function apiServerFiles(dir: string) {
   return {
     tokens: join(dir, "tokens.csv"),
     serviceAccountKey: join(dir, "service-account.key"),
     certificates: join(dir, "certificates"),
-    // The certificate it makes for itself brings its issuer along.
+    // The self-generated certificate file includes its issuer.
     ca: join(dir, "certificates", "apiserver.crt"),
     auditPolicy: join(dir, "audit-policy.json"),
     auditLog: join(dir, "audit.log"),
@@ -30,7 +30,7 @@ export function apiServerFiles(dir: string) {
   };
 }
 
-/** An API server that can be stopped and started again on the same port and data. */
+/** An API server that can be stopped and restarted on the same port with the same data. */
 export class ApiServer {
   readonly #config: ApiServerConfig;
   #process: Supervised | undefined;
@@ -44,11 +44,11 @@ export class ApiServer {
   }
 
   get pid(): number {
-    if (!this.#process) throw new Error("the API server was never started");
+    if (!this.#process) throw new Error("the API server was not started");
     return this.#process.pid;
   }
 
-  /** Returns when the server says it is ready, RBAC bootstrap included. */
+  /** Resolves when the server is ready, including the RBAC bootstrap. */
   async start(): Promise<void> {
     const { binary, dir } = this.#config;
     const started = new Supervised({
@@ -85,7 +85,7 @@ function flags(config: ApiServerConfig): string[] {
     "--service-cluster-ip-range=10.96.0.0/12",
     "--endpoint-reconciler-type=none",
     "--profiling=false",
-    // Otherwise open watches hold up a polite stop for a minute.
+    // Otherwise open watches delay a graceful shutdown for a minute.
     "--shutdown-watch-termination-grace-period=2s",
     ...(config.requireServiceAccounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
     ...auditFlags(config),
@@ -96,12 +96,12 @@ function flags(config: ApiServerConfig): string[] {
 function auditFlags({ audit, dir }: ApiServerConfig): string[] {
   if (!audit) return [];
   const { auditPolicy, auditLog } = apiServerFiles(dir);
-  // A rotated log would lose the beginning of the story.
+  // A rotated log would lose the oldest requests.
   const neverRotate = "--audit-log-maxsize=100000";
   return [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`, neverRotate];
 }
 
-/** Trusting only its own certificate distinguishes ours from another server that won the race for the port. */
+/** Trusting only its own certificate distinguishes this server from another that took the port first. */
 async function isReady({ dir, port, adminToken }: ApiServerConfig): Promise<boolean> {
   const endpoint = { server: serverUrl(port), caFile: apiServerFiles(dir).ca, token: adminToken };
   return (await apiRequest(endpoint, { method: "GET", path: "/readyz" })).status === 200;

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Everything but health checks and the server's talk with itself, without bodies. */
+/** Everything except health checks and the server's own requests, without bodies. */
 const POLICY = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -13,9 +13,9 @@ const POLICY = {
   ],
 };
 
-/** One request as the API server saw it. */
+/** One request in the audit log. */
 export interface AuditRequest {
-  /** Long answers such as watches are reported twice: `ResponseStarted`, then `ResponseComplete`. */
+  /** Long-running requests such as watches are logged twice: `ResponseStarted`, then `ResponseComplete`. */
   readonly stage: string;
   readonly verb: string;
   readonly user: string;
@@ -48,7 +48,7 @@ export function writeAuditPolicy(file: string): void {
 
 const NEWLINE = 0x0a;
 
-/** The audit log of an API server, of which every line is read once, however often somebody asks. */
+/** The audit log of an API server. Every line is parsed once, regardless of the number of calls. */
 export class AuditLog {
   readonly #file: string;
   readonly #requests: AuditRequest[] = [];
@@ -59,7 +59,7 @@ export class AuditLog {
     this.#file = file;
   }
 
-  /** Every request logged so far, oldest first; a line still being written is left for later. */
+  /** Every request logged so far, oldest first; an incomplete line is read later. */
   async read(): Promise<AuditRequest[]> {
     this.#reading = this.#reading.then(() => this.#readOn());
     await this.#reading;
@@ -74,7 +74,7 @@ export class AuditLog {
     });
     const complete = buffer.subarray(0, buffer.lastIndexOf(NEWLINE, bytesRead - 1) + 1);
     this.#offset += complete.length;
-    // One by one: a log of a whole run has more lines than a call may have arguments.
+    // One by one: the log of a whole run has more lines than a call may have arguments.
     for (const line of complete.toString("utf8").split("\n"))
       if (line) this.#requests.push(toRequest(JSON.parse(line) as AuditEvent));
   }

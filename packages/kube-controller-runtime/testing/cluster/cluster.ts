@@ -20,27 +20,32 @@ import { type Etcd, startEtcd } from "./etcd.ts";
 import { startLateServer } from "./late-server.ts";
 import { onFreePort } from "./start.ts";
 
-/** What a cluster has beyond etcd and the API server. */
+/** Optional parts of a cluster besides etcd and the API server. */
 export interface ClusterOptions {
   /** Garbage collection, rollouts, namespace deletion and default service accounts. */
   readonly controllerManager?: boolean;
-  /** Files or folders of manifests to install (kinds, roles, policies), before the controller manager looks for them. */
+  /**
+   * Files or folders of manifests to install (kinds, roles, policies) before the controller manager starts.
+   */
   readonly manifests?: readonly string[];
-  /** The service account that `LocalCluster.operator` is; `operator` in the namespace `operator-system` when absent. */
+  /**
+   * The service account of `LocalCluster.operator`; defaults to `operator` in the namespace
+   * `operator-system`.
+   */
   readonly operator?: ServiceAccountName;
   /** Records requests for `auditRequests`. */
   readonly audit?: boolean;
-  /** Further API server flags, for instance `--watch-cache=false`. */
+  /** Additional API server flags, such as `--watch-cache=false`. */
   readonly apiServerFlags?: readonly string[];
-  /** Answers of the API server come so much later. */
+  /** Delays the responses of the API server. */
   readonly apiDelayMs?: number;
-  /** Further etcd flags, for instance `--quota-backend-bytes` for much data. */
+  /** Additional etcd flags, such as `--quota-backend-bytes` for large amounts of data. */
   readonly etcdFlags?: readonly string[];
 }
 
 /**
- * Starts a real Kubernetes API on loopback, with RBAC, in a few seconds. Any number may run at once.
- * It ends with this process, however that ends; `stop` ends it earlier.
+ * Starts a real Kubernetes API on loopback, with RBAC, in a few seconds. Several can run concurrently. It
+ * ends with this process under all circumstances; `stop` ends it earlier.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<LocalCluster> {
   const binaries = await kubeBinaries();
@@ -121,7 +126,7 @@ interface Running {
   readonly resources: AsyncDisposableStack;
 }
 
-/** A cluster of one's own: everything `ClusterAccess` offers, and the power to break it. */
+/** A dedicated cluster: everything that `ClusterAccess` offers, and methods to break it. */
 export class LocalCluster extends ClusterAccess {
   readonly #running: Running;
 
@@ -131,12 +136,12 @@ export class LocalCluster extends ClusterAccess {
     this.#running = running;
   }
 
-  /** Of the API server as it was started last. */
+  /** The PID of the current API server process. */
   get apiServerPid(): number {
     return this.#running.apiServer.pid;
   }
 
-  /** Ends the server: politely by default, so that clients see their connections closed in order. */
+  /** Stops the server, by default gracefully, so that clients see their connections closed in order. */
   async stopApiServer(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     await this.#running.apiServer.stop(signal);
   }
@@ -146,13 +151,13 @@ export class LocalCluster extends ClusterAccess {
     await this.#running.apiServer.start();
   }
 
-  /** Stops and starts the server; watches end and its watch cache starts anew. */
+  /** Stops and starts the server; watches end and its watch cache is empty. */
   async restartApiServer(): Promise<void> {
     await this.stopApiServer();
     await this.startApiServer();
   }
 
-  /** Freezes the server: connections stay open and nothing is answered. */
+  /** Freezes the server: connections stay open without responses. */
   pauseApiServer(): void {
     this.#running.apiServer.signal("SIGSTOP");
   }
@@ -161,7 +166,7 @@ export class LocalCluster extends ClusterAccess {
     this.#running.apiServer.signal("SIGCONT");
   }
 
-  /** Freezes etcd: the API server lives, and every request that needs storage hangs. */
+  /** Freezes etcd: the API server runs, but every request that needs storage hangs. */
   pauseEtcd(): void {
     this.#running.etcd.process.signal("SIGSTOP");
   }
@@ -170,7 +175,7 @@ export class LocalCluster extends ClusterAccess {
     this.#running.etcd.process.signal("SIGCONT");
   }
 
-  /** Ends all processes and removes all files; further calls do nothing. */
+  /** Stops all processes and removes all files; further calls do nothing. */
   async stop(): Promise<void> {
     await this.#running.resources.disposeAsync();
   }

@@ -3,7 +3,10 @@ import { apiServerFiles } from "./api-server.ts";
 import { untilReady } from "./start.ts";
 import { Supervised } from "./supervised.ts";
 
-/** What tests rely on: owner references, rollouts, namespaces, service accounts, endpoints, autoscalers. */
+/**
+ * The controllers that tests need: owner references, rollouts, namespaces, service accounts, endpoints,
+ * autoscalers.
+ */
 const CONTROLLERS = [
   "garbage-collector-controller",
   "deployment-controller",
@@ -15,8 +18,8 @@ const CONTROLLERS = [
 ];
 
 /**
- * Starts the controllers that tests rely on and returns when they run. There is no kubelet and no
- * scheduler: pods stay Pending until a test marks them ready.
+ * Starts the controllers and resolves when they run. There is no kubelet and no scheduler: pods stay Pending
+ * until a test marks them ready.
  */
 export async function startControllerManager(
   binary: string,
@@ -29,7 +32,7 @@ export async function startControllerManager(
     args: [
       `--kubeconfig=${kubeconfig}`,
       `--controllers=${CONTROLLERS.join(",")}`,
-      // Each controller acts under its own bootstrap role, as in a real cluster.
+      // Each controller uses its own bootstrap role, as in a real cluster.
       "--use-service-account-credentials",
       `--service-account-private-key-file=${files.serviceAccountKey}`,
       `--root-ca-file=${files.ca}`,

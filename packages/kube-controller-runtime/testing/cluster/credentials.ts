@@ -2,26 +2,26 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Somebody the API server knows, by bearer token. */
+/** A user of the API server, with a bearer token. */
 export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
   readonly token: string;
-  /** A kubeconfig file that makes any client this identity. */
+  /** A kubeconfig file for this identity. */
   readonly kubeconfig: string;
 }
 
-/** Who exists in a local cluster; only `admin` is above RBAC. */
+/** The identities of a local cluster; only `admin` bypasses RBAC. */
 export interface Identities {
   readonly admin: Identity;
-  /** The service account the operator runs as; it may do what its ClusterRole says, nothing more. */
+  /** The service account of the operator; it has the permissions of its ClusterRole only. */
   readonly operator: Identity;
-  /** For a second replica whose requests an audit log must distinguish from the first's; it has no role by itself. */
+  /** For a second replica whose requests can be distinguished in the audit log; it has no role by default. */
   readonly replica: Identity;
   readonly controllerManager: Identity;
 }
 
-/** Which service account an operator runs as. */
+/** The service account of the operator. */
 export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
@@ -29,7 +29,7 @@ export interface ServiceAccountName {
 
 const DEFAULT_OPERATOR: ServiceAccountName = { namespace: "operator-system", name: "operator" };
 
-/** Invents the identities of one cluster; their files live in `dir`. */
+/** Creates the identities of one cluster; their files are in `dir`. */
 export function newIdentities(dir: string, operator = DEFAULT_OPERATOR): Identities {
   const identity = (name: string, user: string, groups: string[]): Identity => ({
     user,
@@ -49,7 +49,7 @@ export function newIdentities(dir: string, operator = DEFAULT_OPERATOR): Identit
   };
 }
 
-/** Writes the token file that makes the API server know them. */
+/** Writes the token file for the API server. */
 export function writeTokenFile(file: string, identities: Identities): void {
   const lines = Object.values(identities).map(
     ({ token, user, groups }: Identity) => `${token},${user},${user},"${groups.join(",")}"\n`,

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { onFreePort, untilReady } from "./start.ts";
 import { Supervised } from "./supervised.ts";
 
-/** A running etcd with the few calls of its HTTP gateway that tests need. */
+/** A running etcd with the calls of its HTTP gateway that tests need. */
 export interface Etcd {
   readonly url: string;
   readonly process: Supervised;
 }
 
-/** Starts etcd on a free port. It never syncs to disk: its data matters to one test run only. */
+/** Starts etcd on a free port. It never syncs to disk: its data is only needed for one test run. */
 export async function startEtcd(
   binary: string,
   dir: string,
@@ -41,14 +41,14 @@ function etcdFlags(url: string, dir: string): string[] {
   ];
 }
 
-/** The name distinguishes ours from another cluster's etcd that won the race for the port. */
+/** The name distinguishes this etcd from another that took the port first. */
 async function isOurs(url: string, name: string): Promise<boolean> {
   const answer = await call(url, "cluster/member/list", {});
   const { members } = answer as { members?: { name?: string }[] };
   return members?.some((member) => member.name === name) ?? false;
 }
 
-/** Forgets every revision but the current one. */
+/** Drops every revision but the current one. */
 export async function compactEtcd(url: string): Promise<void> {
   const { header } = (await call(url, "kv/range", { key: "AA==", limit: 1 })) as {
     header: { revision: string };

@@ -1,12 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** An API server as if it were far away: the same server at another address, where every byte takes its time. */
+/** A remote API server: the same server at another address, with a delay for every byte. */
 export interface LateServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Starts it on loopback. The certificate stays the server's own, which is for the host and not for the port. */
+/**
+ * Starts it on loopback. The server's certificate remains valid, because it is issued for the host without
+ * the port.
+ */
 export async function startLateServer(url: string, delayMs: number): Promise<LateServer> {
   const port = Number(new URL(url).port);
   const sockets = new Set<Socket>();
@@ -33,12 +36,12 @@ export async function startLateServer(url: string, delayMs: number): Promise<Lat
   };
 }
 
-/** Timers of the same length fire in the order in which they were set, so nothing overtakes. */
+/** Timers of the same duration fire in the order in which they were set, so the order is preserved. */
 function passLate(from: Socket, to: Socket, delayMs: number): void {
   const later = (act: () => void) => setTimeout(act, delayMs).unref();
   from.setNoDelay(true);
   from.on("data", (chunk) => later(() => to.writable && to.write(chunk)));
   from.on("end", () => later(() => to.end()));
-  // After an orderly end the last bytes may still be on their way.
+  // After a graceful end, the last bytes may still be delayed.
   from.on("close", (broke) => broke && later(() => to.resetAndDestroy()));
 }

@@ -14,7 +14,7 @@ interface Pod {
   readonly spec: { readonly containers: readonly { readonly name: string; readonly image: string }[] };
 }
 
-/** Writes the status a Deployment has once all replicas of its current spec are available. */
+/** Writes the status of a Deployment whose replicas are all available. */
 export async function markDeploymentReady(api: ApiEndpoint, namespace: string, name: string): Promise<void> {
   const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
   const { metadata, spec } = await apiObject<Deployment>(api, { method: "GET", path });
@@ -37,7 +37,7 @@ export function rolledOutStatus(generation: number, replicas: number): object {
   };
 }
 
-/** Writes the status a kubelet gives to pods whose containers all run and pass their probes. */
+/** Writes the status of pods whose containers all run and pass their probes. */
 export async function markPodsReady(api: ApiEndpoint, namespace: string, selector: string): Promise<void> {
   const pods = `/api/v1/namespaces/${namespace}/pods`;
   const path = `${pods}?labelSelector=${encodeURIComponent(selector)}`;

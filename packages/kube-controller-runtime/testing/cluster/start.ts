@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 const POLL_MS = 25;
 const READY_TIMEOUT_MS = 60_000;
 const BIND_ATTEMPTS = 8;
-/** Below the range the kernel hands to outgoing connections, so a port stays free across a restart. */
+/** Below the ephemeral port range of the kernel, so a port stays free across a restart. */
 const PORTS = { first: 20_000, count: 12_000 };
 
-/** A program of which somebody waits that it answers. */
+/** A started program that is not ready yet. */
 export interface StartedProgram {
   readonly name: string;
   readonly running: boolean;
@@ -16,12 +16,12 @@ export interface StartedProgram {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Somebody took the port between our choosing and the program's binding it. */
+/** Another process took the port between its choice and the bind. */
 class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }
 
-/** Waits until the program answers, and fails with the end of its log when it ends or takes too long. */
+/** Waits until the program responds; throws with the end of its log if it ends or takes too long. */
 export async function untilReady(program: StartedProgram, isReady: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (!(await isReady().catch(() => false))) {
@@ -41,7 +41,7 @@ function startFailure(program: StartedProgram): Error {
     : new Error(`${program.name} ended while starting:\n${tail}`);
 }
 
-/** Starts something on a free loopback port, choosing another port when it was taken meanwhile. */
+/** Starts a program on a free loopback port; chooses another port if it was taken in the meantime. */
 export async function onFreePort<T>(start: (port: number) => Promise<T>, attempt = 1): Promise<T> {
   try {
     return await start(await freePort());

@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import { basename } from "node:path";
 
 /**
- * Becomes the program, after leaving behind a watcher that holds the other end of our pipe. When
- * this process ends in any way, SIGKILL included, the pipe closes and the watcher kills the program
- * and removes the scratch folder. A line on the pipe dismisses the watcher instead.
+ * Executes the program, after starting a watcher that holds the other end of a pipe to this process. When
+ * this process ends in any way, including SIGKILL, the pipe closes, and the watcher kills the program and
+ * removes the scratch folder. A line on the pipe dismisses the watcher instead.
  */
 const SUPERVISOR = `
 scratch=$1; shift
@@ -16,17 +16,17 @@ exec "$@" 3<&-
 const LOG_TAIL_LINES = 15;
 const GRACE_MS = 10_000;
 
-/** What to run, where its output goes, and what to remove if we die before it. */
+/** The command, the file for its output, and the folder to remove if this process dies first. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** Instead of our own environment. */
+  /** Replaces the environment of this process. */
   readonly env?: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly scratch: string;
 }
 
-/** A running program that cannot outlive this process. */
+/** A program that can't outlive this process. */
 export class Supervised {
   readonly #child: ChildProcess;
   readonly #program: Program;
@@ -38,14 +38,14 @@ export class Supervised {
     this.#program = program;
     const log = openSync(program.logFile, "a");
     const argv = ["-c", SUPERVISOR, "supervisor", program.scratch, program.command, ...program.args];
-    // Its own process group: Ctrl-C in a terminal reaches us, and we decide what it means.
+    // In its own process group, so that Ctrl-C only reaches this process, which decides what to do.
     const env = program.env ?? process.env;
     this.#child = spawn("/bin/sh", argv, { stdio: ["ignore", log, log, "pipe"], detached: true, env });
     closeSync(log);
     this.#child.unref();
     const leash = this.#child.stdio[3] as Socket;
     leash.unref();
-    // Whoever kills the whole process group takes the watcher along: then nobody is left to dismiss.
+    // If the whole process group is killed, the watcher is already gone.
     leash.on("error", () => {});
     this.ended = new Promise((resolve) => {
       this.#child.once("exit", () => {
@@ -69,7 +69,7 @@ export class Supervised {
     return this.#running;
   }
 
-  /** With what it ended by itself; nothing while it runs and when a signal ended it. */
+  /** The exit code; `undefined` while the program runs or if a signal ended it. */
   get exitCode(): number | undefined {
     return this.#child.exitCode ?? undefined;
   }
@@ -78,9 +78,9 @@ export class Supervised {
     if (this.#running) process.kill(this.pid, signal);
   }
 
-  /** Ends the program; one that ignores a polite signal for ten seconds is killed. */
+  /** Stops the program; kills it if it ignores the signal for ten seconds. */
   async stop(signal: NodeJS.Signals): Promise<void> {
-    // Unreferenced, so that a forgotten cluster keeps no script alive; but here somebody waits.
+    // Unreferenced processes do not keep Node.js running, but this wait must.
     this.#child.ref();
     this.signal(signal);
     const kill = setTimeout(() => this.signal("SIGKILL"), GRACE_MS);

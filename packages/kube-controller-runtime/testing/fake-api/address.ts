@@ -1,6 +1,6 @@
 import { Failure } from "./failure.ts";
 
-/** What a request is about. */
+/** The subject of a request. */
 export interface Address {
   readonly apiVersion: string;
   readonly plural: string;
@@ -10,7 +10,7 @@ export interface Address {
   readonly query: URLSearchParams;
 }
 
-/** Reads the path and query of a request as the API server does. */
+/** Parses the path and query of a request like the API server. */
 export function parseAddress(pathAndQuery: string): Address {
   const { pathname, searchParams: query } = new URL(pathAndQuery, "http://fake");
   const [, root, ...segments] = pathname.split("/").map(decodeURIComponent);
@@ -22,7 +22,7 @@ export function parseAddress(pathAndQuery: string): Address {
   return { apiVersion, plural, namespace, name, subresource, query };
 }
 
-/** A path that no kind has: a real API server answers it with plain text and no `Status`. */
+/** A path without a kind: a real API server responds with plain text and without a `Status`. */
 export function pageNotFound(): Failure {
   return new Failure(404, "", "404 page not found");
 }

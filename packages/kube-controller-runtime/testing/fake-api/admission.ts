@@ -3,13 +3,13 @@ import { invalid } from "./failure.ts";
 import type { JsonObject } from "./patches.ts";
 import { type Schema, structural } from "./schema.ts";
 
-/** Maps that the API server leaves out of an object while they are empty. */
+/** Maps that the API server omits while they are empty. */
 const OMITTED_EMPTY: Readonly<Record<string, readonly string[]>> = {
   Secret: ["data"],
   ConfigMap: ["data", "binaryData"],
 };
 
-/** What is stored of an object that somebody wrote: defaults filled in, what the kind does not know left out. */
+/** The stored form of an object: with defaults, and without unknown fields. */
 export function normalized(kind: Kind & { readonly schema?: Schema }, object: JsonObject): JsonObject {
   const omitted = (OMITTED_EMPTY[kind.kind] ?? []).filter((field) => isEmpty(object[field]));
   const kept = Object.fromEntries(Object.entries(object).filter(([name]) => !omitted.includes(name)));
@@ -18,7 +18,7 @@ export function normalized(kind: Kind & { readonly schema?: Schema }, object: Js
   return { apiVersion, kind: type, metadata, ...(structural(content, kind.schema) as JsonObject) };
 }
 
-/** Refuses what no object may be. */
+/** Rejects invalid objects. */
 export function validate({ kind }: Kind, object: JsonObject): void {
   const { name, ownerReferences = [] } = object.metadata as ObjectMeta;
   const controllers = ownerReferences.filter(({ controller }) => controller);

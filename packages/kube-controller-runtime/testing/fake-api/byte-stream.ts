@@ -1,4 +1,4 @@
-/** A response body that is written while it is read. Like a socket, it forgets what was not read when it fails. */
+/** A response body that is written while it is read. Like a socket, it drops unread data when it fails. */
 export class ByteStream implements AsyncIterable<Uint8Array> {
   #chunks: Uint8Array[] = [];
   #ended: { readonly error?: unknown } | undefined;
@@ -14,7 +14,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.#wake();
   }
 
-  /** Ends the body in order: the reader gets what was written, then the end. */
+  /** Ends the body normally: the reader gets everything that was written, then the end. */
   end(): void {
     this.#ended ??= {};
     this.#wake();

@@ -1,8 +1,8 @@
-/** A refusal of the fake API server, answered with the `Status` body that a real one would send. */
+/** An error of the fake API server, with the `Status` body of a real one. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: number;
-  /** Empty when the answer is plain text. */
+  /** Empty for a plain-text response. */
   readonly reason: string;
 
   constructor(code: number, reason: string, message: string) {
@@ -12,7 +12,7 @@ export class Failure extends Error {
   }
 }
 
-/** The `Status` object that describes a failure, in a response body or in the `ERROR` event of a watch. */
+/** The `Status` object of a failure, for a response body or an `ERROR` event of a watch. */
 export function statusOf({ code, reason, message }: Failure): object {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code };
 }

@@ -32,13 +32,13 @@ const BUILT_IN = Object.values(builtIn).filter(
 );
 
 /**
- * An API server in memory, behind the client's transport. It answers as a real one does, which the suites
- * in `test/contract` of this package prove, and it keeps time by the clock it is given, so tests run in virtual time.
+ * An in-memory API server behind the client's transport. It behaves like a real one, as verified by the
+ * suites in `test/contract` of this package, and it uses the given clock, so tests run in virtual time.
  */
 export class FakeApi implements Transport {
-  /** Without it the server refuses to stream initial lists, as servers before 1.32 do. */
+  /** If false, the server rejects streaming lists, like servers before 1.32. */
   streamsLists = true;
-  /** How far the state behind a streamed list is behind: changes of that time come before its end. */
+  /** The lag of a streamed list: changes during this time arrive before its end. */
   streamLagMs = 0;
   readonly #clock: Clock;
   readonly #storage = new Storage();
@@ -54,30 +54,30 @@ export class FakeApi implements Transport {
       this.#serve({ ...kind, hasStatus: WITH_STATUS.includes(kind), custom: false });
   }
 
-  /** A client of this server alone. */
+  /** A client of this server. */
   client(fieldManager = "test"): HttpClient {
     return new HttpClient({ transport: this, clock: this.#clock, fieldManager, userAgent: "test" });
   }
 
-  /** Starts to serve a kind, as after the installation of its CustomResourceDefinition, whose schema may be given. */
+  /** Serves a kind, as after the installation of its CustomResourceDefinition, optionally with a schema. */
   install(kind: Kind, schema?: Schema): void {
     this.#serve({ ...kind, hasStatus: true, custom: true, ...(schema ? { schema } : {}) });
   }
 
-  /** Ends serving a kind, as after the deletion of its CustomResourceDefinition: its objects are gone. */
+  /** Stops serving a kind, as after the deletion of its CustomResourceDefinition: its objects are deleted. */
   uninstall(kind: Kind): void {
     const resource = resourceName(kind);
     for (const object of this.#storage.all(resource)) this.#storage.remove(resource, keyOfObject(object));
     this.#kinds.delete(`${kind.apiVersion}/${kind.plural}`);
   }
 
-  /** Forgets all history, continue tokens included. */
+  /** Drops all history, including continue tokens. */
   compact(): void {
     this.#storage.compact();
     this.#pages.clear();
   }
 
-  /** Remembers the present state; the returned function restores it, as etcd is from a backup. */
+  /** Saves the current state; the returned function restores it, like an etcd backup. */
   backUp(): () => void {
     const restore = this.#storage.backUp();
     return () => {
@@ -86,7 +86,7 @@ export class FakeApi implements Transport {
     };
   }
 
-  /** Ends every open watch in order, as a server does that shuts down. */
+  /** Ends every open watch gracefully, like a server that shuts down. */
   endWatches(): void {
     for (const feed of [...this.#feeds]) feed.end();
   }
@@ -247,7 +247,7 @@ function bodyOf<T extends object = JsonObject>({ body }: TransportRequest): T {
   }
 }
 
-/** Whether it is to be answered as any other write, and not to be stored. */
+/** Whether the write is a dry run. */
 function isDryRun(request: TransportRequest, { query }: Address): boolean {
   if (request.method === "GET") return false;
   return query.has("dryRun") || bodyOf<{ dryRun?: unknown }>(request).dryRun !== undefined;

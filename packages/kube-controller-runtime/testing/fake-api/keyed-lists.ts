@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "./patches.ts";
 
-/** Lists whose items server-side apply merges one by one, by the fields that name an item. */
+/** Lists that server-side apply merges item by item, with their key fields. */
 const KEYS: readonly (readonly [path: RegExp, fields: readonly string[]])[] = [
   [/^metadata\.ownerReferences$/, ["uid"]],
   [/^status\.conditions$/, ["type"]],
@@ -11,10 +11,10 @@ const KEYS: readonly (readonly [path: RegExp, fields: readonly string[]])[] = [
   [/^spec\.template\.spec\.(initContainers|containers)\.ports$/, ["containerPort", "protocol"]],
 ];
 const DEFAULTS: Readonly<Record<string, Json>> = { protocol: "TCP" };
-/** How an item's name begins where its list is written as an object, as in `managedFields`. */
+/** The prefix of an item's name where its list is represented as an object, as in `managedFields`. */
 export const ITEM = "k:";
 
-/** The object with every such list turned into an object of its items by name. */
+/** The object with every such list converted to an object of items by name. */
 export function keyed(object: JsonObject, prefix = ""): JsonObject {
   return Object.fromEntries(
     Object.entries(object).map(([name, value]) => [name, keyedValue(value, prefix + name)]),
@@ -34,7 +34,7 @@ function nameOf(item: JsonObject, fields: readonly string[]): string {
   return ITEM + JSON.stringify(Object.fromEntries(key));
 }
 
-/** The way back. */
+/** The reverse of `keyed`. */
 export function unkeyed(value: Json): Json {
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).map(([name, child]) => [name, unkeyed(child)] as const);

@@ -3,7 +3,7 @@ import type { ObjectMeta } from "../../src/object.ts";
 import { ITEM, keyed, unkeyed } from "./keyed-lists.ts";
 import { isJsonObject, type Json, type JsonObject, mergePatch } from "./patches.ts";
 
-/** Who writes, and when. */
+/** The field manager, the operation and the time. */
 export interface Writer {
   readonly manager: string;
   readonly time: string;
@@ -11,11 +11,11 @@ export interface Writer {
 
 type ManagedFields = NonNullable<ObjectMeta["managedFields"]>;
 type Entry = ManagedFields[number];
-/** The fields that somebody owns: every leaf below an object; a list whose items have no names counts as one leaf. */
+/** The fields of a manager: every leaf below an object; a list without keys counts as one leaf. */
 type Paths = Set<string>;
 
 const SEPARATOR = "\0";
-/** What the server alone decides belongs to nobody. */
+/** Fields that the server sets have no manager. */
 const UNOWNED = new Set([
   "apiVersion",
   "kind",
@@ -32,7 +32,10 @@ const UNOWNED = new Set([
   ].map((field) => `metadata${SEPARATOR}${field}`),
 ]);
 
-/** Server-side apply with force: sets what is applied and removes what this manager applied before but no longer does. */
+/**
+ * Server-side apply with force: sets the applied fields and removes those that this manager applied before
+ * and omits now.
+ */
 export function applied(present: JsonObject, desired: JsonObject, writer: Writer): JsonObject {
   const [current, wanted] = [keyed(present), keyed(desired)];
   const entries = managedFieldsOf(current);
@@ -51,7 +54,7 @@ export function applied(present: JsonObject, desired: JsonObject, writer: Writer
   ]);
 }
 
-/** Any other write: what it changed belongs to its manager from then on. */
+/** Any other write: its manager owns the changed fields. */
 export function updated(before: JsonObject, after: JsonObject, writer: Writer): JsonObject {
   const [earlier, later] = [keyed(before), keyed(after)];
   const left = leafPaths(later);
@@ -110,7 +113,7 @@ function leafPaths(value: JsonObject, prefix = ""): Paths {
   return paths;
 }
 
-/** Whether the path is among these, or has become one that leads to some of them. */
+/** Whether the path is in the set, or is now a prefix of a path in the set. */
 function covers(paths: Paths, path: string): boolean {
   return paths.has(path) || [...paths].some((each) => each.startsWith(path + SEPARATOR));
 }
@@ -149,7 +152,9 @@ function sameAt(path: string, a: JsonObject, b: JsonObject): boolean {
   return isDeepStrictEqual(read(a), read(b));
 }
 
-/** Removes a field and every object that has become empty by that. `object` is changed only where it was copied by the merge. */
+/**
+ * Removes a field and every object that becomes empty. `object` is only modified where the merge copied it.
+ */
 function removePath(object: JsonObject, [name = "", ...rest]: string[]): void {
   const child = object[name];
   if (rest.length === 0) delete object[name];
@@ -161,7 +166,7 @@ function removePath(object: JsonObject, [name = "", ...rest]: string[]): void {
   }
 }
 
-/** Items of lists come in the order in which they were applied, those of others after them. */
+/** Items of lists are in the order of the apply, followed by those of other managers. */
 function inOrderOf(wanted: JsonObject, result: JsonObject): JsonObject {
   const first = Object.keys(wanted).filter((name) => name in result);
   const names = Object.keys(result).some((name) => name.startsWith(ITEM))

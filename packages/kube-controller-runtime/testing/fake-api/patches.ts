@@ -20,7 +20,7 @@ export function mergePatch(target: Json, patch: Json): Json {
   return result;
 }
 
-/** RFC 6902, the operations that the client knows. */
+/** RFC 6902, the operations that the client supports. */
 export function jsonPatch(target: Json, operations: readonly JsonPatchOperation[]): Json {
   return operations.reduce((document, operation) => operate(document, operation), target);
 }

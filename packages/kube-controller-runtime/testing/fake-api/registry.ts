@@ -10,13 +10,13 @@ import { type JsonObject, jsonPatch, mergePatch } from "./patches.ts";
 import type { Schema } from "./schema.ts";
 import type { FakeObject, Storage } from "./storage.ts";
 
-/** A kind and what of the API server's behavior depends on it. */
+/** A kind with the properties that determine the API server's behavior. */
 export interface ServedKind extends Kind {
-  /** Has a status subresource and counts generations. */
+  /** Has a status subresource and a generation. */
   readonly hasStatus: boolean;
-  /** Comes from a CustomResourceDefinition. */
+  /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
-  /** What its CustomResourceDefinition says of its objects, where a test cares. */
+  /** The schema of its CustomResourceDefinition, if relevant for a test. */
   readonly schema?: Schema;
 }
 
@@ -39,7 +39,7 @@ export interface Preconditions {
 
 const DNS_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** The rules by which objects are made, changed and deleted. */
+/** The rules for creating, changing and deleting objects. */
 export class Registry {
   readonly #storage: Storage;
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class Registry {
     this.#clock = clock;
   }
 
-  /** The same rules over a copy of the objects, for writes that are not to be stored. */
+  /** The same rules on a copy of the objects, for dry runs. */
   copy(): Registry {
     return new Registry(this.#storage.copy(), this.#clock);
   }
@@ -73,7 +73,7 @@ export class Registry {
     return this.#storage.put(resource, updated(empty, full, this.#writer(write)) as FakeObject);
   }
 
-  /** Applying to a missing object creates it; every other patch needs one. */
+  /** An apply creates a missing object; every other patch requires one. */
   patch(write: Write, patch: FakePatch): { object: FakeObject; created: boolean } {
     const { kind, ref } = write;
     const present = this.#storage.get(resourceName(kind), keyOf(ref));
@@ -87,7 +87,7 @@ export class Registry {
     return { object: this.#store(write, before, wanted), created: !present };
   }
 
-  /** Returns the object while finalizers keep it, `undefined` once it is gone. */
+  /** Returns the object while finalizers keep it, `undefined` once it is deleted. */
   delete(kind: ServedKind, ref: ObjectRef, preconditions: Preconditions): FakeObject | undefined {
     const object = this.get(kind, ref);
     const { uid, resourceVersion } = preconditions;
@@ -119,7 +119,7 @@ export class Registry {
     return updated(before, this.#scoped(write, before, changed as JsonObject), writer);
   }
 
-  /** Status writes change nothing but status, other writes everything else; nobody changes an identity. */
+  /** Status writes only change the status, other writes everything else; no write changes the identity. */
   #scoped({ kind, subresource }: Write, before: FakeObject, after: JsonObject): JsonObject {
     const { managedFields } = after.metadata as FakeObject["metadata"];
     const owners = managedFields ? { managedFields } : {};
@@ -139,7 +139,7 @@ export class Registry {
     if (!isNew && isDeepStrictEqual(withoutTimes(before), withoutTimes(after))) return before;
     if (after.metadata.deletionTimestamp && !after.metadata.finalizers?.length) {
       this.#storage.remove(resource, keyOf(ref));
-      // Clients expect the object they wrote, so that is the answer, under the version it had before.
+      // Clients expect the object that they wrote, so it is returned with its previous version.
       return after;
     }
     const counts = kind.hasStatus && !isNew && !isDeepStrictEqual(contentOf(before), contentOf(after));
@@ -171,7 +171,9 @@ export class Registry {
   }
 }
 
-/** An apply that makes an object may name any version, but no uid; one to another incarnation is invalid. */
+/**
+ * An apply that creates an object may specify any version, but no UID; an apply with another UID is invalid.
+ */
 function checkApplied(
   kind: Kind,
   { ref, present }: { ref: ObjectRef; present: FakeObject | undefined },
@@ -198,7 +200,7 @@ function checkVersion(kind: Kind, present: FakeObject, body: JsonObject): void {
   }
 }
 
-/** A merge patch that puts back what no client may change. */
+/** A merge patch that restores immutable fields. */
 function identityOf({ apiVersion, kind, metadata }: FakeObject): JsonObject {
   const { name, namespace, uid, creationTimestamp, resourceVersion, generation } = metadata;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;

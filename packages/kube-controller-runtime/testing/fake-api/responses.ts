@@ -6,7 +6,7 @@ export function metadataOf({ metadata }: FakeObject): object {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
 }
 
-/** Lists of built-in kinds name the kind once, not in every item. */
+/** Lists of built-in kinds specify the kind once, not in every item. */
 export function untyped({ apiVersion: _, kind: __, ...object }: FakeObject): object {
   return object;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "./patches.ts";
 
-/** The part of an OpenAPI schema that decides what a CustomResourceDefinition's objects are stored with. */
+/** The part of an OpenAPI schema that affects how objects of a CustomResourceDefinition are stored. */
 export interface Schema {
   readonly type?: string;
   readonly default?: Json;
@@ -10,7 +10,7 @@ export interface Schema {
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
 }
 
-/** A copy with the schema's defaults filled in, from the outside in, and fields that it does not know left out. */
+/** A copy with the schema's defaults, applied from the outside in, and without unknown fields. */
 export function structural(value: Json, schema: Schema): Json {
   if (Array.isArray(value)) return value.map((item) => structural(item, schema.items ?? {}));
   if (!isJsonObject(value)) return value;

@@ -7,7 +7,7 @@ import type { FakeObject } from "./storage.ts";
 
 export type Predicate = (object: FakeObject) => boolean;
 
-/** Reads a label selector in all forms that the API server knows, sets included. */
+/** Parses a label selector in all forms that the API server supports, including set-based ones. */
 export function labelPredicate(selector: string): Predicate {
   const matches = readSelector(selector);
   return (object) => matches(object.metadata.labels ?? {});
@@ -21,13 +21,13 @@ function readSelector(text: string): ReturnType<typeof labelSelector> {
   }
 }
 
-/** What may be selected by, besides name and namespace. */
+/** Selectable fields besides name and namespace. */
 const SELECTABLE: Readonly<Record<string, RegExp>> = {
   Event: /^(involvedObject\.\w+|reason|reportingComponent|source|type)$/,
   Secret: /^type$/,
 };
 
-/** Reads a field selector. Every kind knows name and namespace, and few know more. */
+/** Parses a field selector. Every kind supports name and namespace, and few support more. */
 export function fieldPredicate(kind: Kind, selector: string): Predicate {
   const requirements = selector.split(",").map((text) => fieldRequirement(kind, text));
   return (object) => requirements.every((holds) => holds(object));

@@ -1,13 +1,13 @@
 import type { KubeObject, ObjectKey, ObjectMeta } from "../../src/object.ts";
 import { keyOfObject } from "../../src/object.ts";
 
-/** An object as the fake stores it: any fields, and the identity that a stored object has. */
+/** A stored object: any fields, with UID and version. */
 export interface FakeObject extends KubeObject {
   metadata: ObjectMeta & { name: string; uid: string; resourceVersion: string };
   [field: string]: unknown;
 }
 
-/** One write: `before` is absent for a creation, `after` for a deletion. */
+/** One write: `before` is absent for a create, `after` for a delete. */
 export interface StorageEvent {
   readonly resource: string;
   readonly version: number;
@@ -15,12 +15,12 @@ export interface StorageEvent {
   readonly after: FakeObject | undefined;
 }
 
-/** A real API server has written much of its own before the first test object: versions start high. */
+/** A real API server has already written many objects of its own, so versions start high. */
 const FIRST_VERSION = 1_000;
 
 /**
- * What etcd is to a real API server: objects, one growing version for all of them, and the history of
- * writes back to the last compaction. Objects are replaced, never changed.
+ * The equivalent of etcd: objects, one increasing version for all of them, and the history of writes since
+ * the last compaction. Objects are replaced, never changed.
  */
 export class Storage {
   readonly #objects = new Map<string, Map<ObjectKey, FakeObject>>();
@@ -48,7 +48,7 @@ export class Storage {
     return objects.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
   }
 
-  /** Stores a new or changed object under the next version. */
+  /** Stores a new or changed object with the next version. */
   put(resource: string, object: FakeObject): FakeObject {
     const version = ++this.#version;
     const after = withVersion(object, version);
@@ -72,14 +72,14 @@ export class Storage {
     return this.#history.filter((event) => event.version > version);
   }
 
-  /** Forgets all history: whoever wants to go on from an earlier version must list anew. */
+  /** Drops all history: a watch from an earlier version must relist. */
   compact(): void {
     this.#history = [];
-    // Nothing may resume from the present version either, or an idle watcher would not notice.
+    // The current version is dropped too, otherwise an idle watcher would not notice.
     this.#oldestVersion = ++this.#version;
   }
 
-  /** Remembers the present state; the returned function goes back to it, version included. */
+  /** Saves the current state; the returned function restores it, including the version. */
   backUp(): () => void {
     const objects = new Map([...this.#objects].map(([resource, all]) => [resource, new Map(all)]));
     const [version, history] = [this.#version, this.#history];
@@ -90,7 +90,7 @@ export class Storage {
     };
   }
 
-  /** Another storage with the same objects, of whose changes this one learns nothing. */
+  /** An independent storage with the same objects. */
   copy(): Storage {
     const copy = new Storage();
     for (const [resource, all] of this.#objects) copy.#objects.set(resource, new Map(all));
@@ -98,7 +98,7 @@ export class Storage {
     return copy;
   }
 
-  /** Calls `listener` with every write from now on; the returned function ends that. */
+  /** Calls `listener` for every further write; the returned function stops that. */
   listen(listener: (event: StorageEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -11,7 +11,7 @@ export function isOther(subresource: string | undefined): boolean {
   return subresource !== undefined && subresource !== "status";
 }
 
-/** Scaling of whatever counts its replicas, and evictions of pods, which no budget forbids. */
+/** Scales of objects with replicas, and evictions of pods, which no budget prevents. */
 export function answerSubresource(
   registry: Registry,
   { subresource, ...write }: Write,

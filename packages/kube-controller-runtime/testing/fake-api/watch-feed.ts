@@ -4,15 +4,15 @@ import { expired, type Failure, statusOf } from "./failure.ts";
 import type { Predicate } from "./selectors.ts";
 import { type FakeObject, type Storage, type StorageEvent, withVersion } from "./storage.ts";
 
-/** What one watch asked for. */
+/** The parameters of a watch. */
 export interface WatchRequest {
   readonly resource: string;
   readonly matches: Predicate;
-  /** The form in which objects go out. */
+  /** Converts objects to the requested representation. */
   readonly view: (object: FakeObject) => object;
-  /** `undefined` starts with the present state. */
+  /** `undefined` starts with the current state. */
   readonly fromVersion: number | undefined;
-  /** The present state ends with a bookmark that says so, after this time. */
+  /** Sends the bookmark at the end of the current state after this time. */
   readonly initialEndAfterMs: number | undefined;
   readonly bookmark: (version: number, annotations?: Record<string, string>) => object;
   readonly bookmarks: boolean;
@@ -21,7 +21,7 @@ export interface WatchRequest {
 
 const BOOKMARK_INTERVAL_MS = 60_000;
 
-/** The body of one watch response, written as things happen. */
+/** The body of one watch response. */
 export class WatchFeed {
   readonly body = new ByteStream();
   readonly #request: WatchRequest;
@@ -42,13 +42,13 @@ export class WatchFeed {
     if (request.bookmarks) this.#scheduleBookmark(clock);
   }
 
-  /** Calls back when the response is over; at once when it already is. */
+  /** Calls back when the response is over; immediately if it already is. */
   whenOver(callback: () => void): void {
     if (this.body.ended) callback();
     else this.#whenOver.push(callback);
   }
 
-  /** Ends the response as the server does when the time of a watch is over. */
+  /** Ends the response like the server at the timeout of a watch. */
   end(): void {
     this.body.end();
     this.#cleanUp();
@@ -83,7 +83,7 @@ export class WatchFeed {
     this.#line("BOOKMARK", bookmark(this.#storage.version, { "k8s.io/initial-events-end": "true" }));
   }
 
-  /** An object that starts or stops to match is, for this watch, added or deleted. */
+  /** An object that starts or stops to match is added or deleted for this watch. */
   #write({ resource, version, before, after }: StorageEvent): void {
     const { matches, fromVersion = 0 } = this.#request;
     if (resource !== this.#request.resource || version <= fromVersion) return;
@@ -100,7 +100,7 @@ export class WatchFeed {
     this.body.write(`${JSON.stringify({ type, object })}\n`);
   }
 
-  /** A real server has no bookmark for a watch that is as far as the server is. */
+  /** A real server sends no bookmark to a watch that is up to date. */
   #scheduleBookmark(clock: Clock, from = this.#storage.version): void {
     this.#cancelBookmark = clock.setTimer(() => {
       const { version } = this.#storage;

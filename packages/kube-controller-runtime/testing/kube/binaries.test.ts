@@ -33,7 +33,7 @@ describe("KUBEBUILDER_ASSETS", () => {
   test("another minor version is refused by name", async () => {
     machine.giveAssets(binaryNames, "v1.35.2");
     await expect(find()).rejects.toThrow(
-      /KUBEBUILDER_ASSETS cannot be used: .*assets\/kube.* is version v1\.35\.2, but .* pins v1\.36\.\d+; unset it/,
+      /KUBEBUILDER_ASSETS can't be used: .*assets\/kube.* is version v1\.35\.2, but .* pins v1\.36\.\d+; unset or correct it/,
     );
   });
 });
@@ -54,7 +54,7 @@ describe("KUBE_VERSION", () => {
   test("is refused when it is not pinned, with those that are", async () => {
     const env = { ...machine.env, KUBE_VERSION: "1.31.0" };
     await expect(kubeBinaries({ ...machine.context(), env })).rejects.toThrow(
-      /KUBE_VERSION is 1\.31\.0, and the runtime pins 1\.36\.\d+ and 1\.30\.14/,
+      /KUBE_VERSION is 1\.31\.0, but the runtime pins 1\.36\.\d+ and 1\.30\.14/,
     );
   });
 });
@@ -117,7 +117,7 @@ describe("the build", () => {
     await expect(
       kubeBinaries({ ...machine.context(), env: { ...machine.env, PATH: "/nowhere" } }),
     ).rejects.toThrow(
-      "etcd, kube-apiserver, kubectl, kube-controller-manager cannot be had: the download failed " +
+      "etcd, kube-apiserver, kubectl, kube-controller-manager are not available: the download failed " +
         "(getaddrinfo ENOTFOUND) and Go is not installed; connect to the network, install Go, " +
         "or set KUBEBUILDER_ASSETS to a folder that has them.",
     );

@@ -8,7 +8,7 @@ import { majorOf, minorOf, reportedVersion } from "../binaries/version.ts";
 import { type DownloadContext, downloadEnvtest, downloadRelease } from "./download.ts";
 import { type BinaryName, binaryNames, goBinary, type KubeBinaries, type Pins, readPins } from "./pins.ts";
 
-/** What finding the binaries needs from the outside. */
+/** The environment for finding the binaries. */
 export interface KubeBinariesContext {
   readonly env: NodeJS.ProcessEnv;
   readonly fetch: typeof fetch;
@@ -19,11 +19,11 @@ type Found = FoundOf<BinaryName>;
 type Context = KubeBinariesContext & DownloadContext;
 
 /**
- * Finds etcd, kube-apiserver, kubectl and kube-controller-manager in the version that `KUBE_VERSION` names, or else the
- * newest one that is pinned, making them when they are nowhere yet: `KUBEBUILDER_ASSETS`, then the per-user cache, then official
- * downloads, then a build from Go modules. Each source only fills what the ones before it lack.
+ * Finds etcd, kube-apiserver, kubectl and kube-controller-manager in the version of `KUBE_VERSION`, by
+ * default the newest pinned one. The sources are, in this order: `KUBEBUILDER_ASSETS`, the per-user cache,
+ * official downloads, a build from Go modules. Each source only provides what the earlier ones lack.
  *
- * Any number of processes may call this at once: one makes the binaries, the others wait for it.
+ * If several processes call this concurrently, one creates the binaries and the others wait.
  */
 export async function kubeBinaries(context: KubeBinariesContext = defaultContext()): Promise<KubeBinaries> {
   const platform = currentPlatform();
@@ -45,7 +45,7 @@ async function givenBinaries({ env, pins }: Context): Promise<Found> {
   const found = await Promise.all(binaryNames.map((name) => ifExists(join(dir, name))));
   const given = Object.fromEntries(binaryNames.map((name, index) => [name, found[index]])) as Found;
   await Promise.all(entriesOf(given).map(([name, file]) => checkVersion(name, file, pins))).catch((cause) => {
-    throw new Error(`KUBEBUILDER_ASSETS cannot be used: ${cause.message}; unset it or correct it`, { cause });
+    throw new Error(`KUBEBUILDER_ASSETS can't be used: ${cause.message}; unset or correct it`, { cause });
   });
   return given;
 }
@@ -88,7 +88,7 @@ interface Making {
   readonly context: Context;
 }
 
-/** Keeps what can be downloaded and returns why the rest could not be. */
+/** Stores what can be downloaded and returns why the rest could not be. */
 async function download(missing: readonly BinaryName[], making: Making): Promise<unknown> {
   const { scratch, keep, context } = making;
   try {
@@ -108,7 +108,7 @@ async function download(missing: readonly BinaryName[], making: Making): Promise
 
 function nothingWorks(missing: readonly BinaryName[], offline: unknown, cause: GoMissingError): Error {
   return new Error(
-    `${missing.join(", ")} cannot be had: the download failed (${rootMessage(offline)}) and Go is not ` +
+    `${missing.join(", ")} are not available: the download failed (${rootMessage(offline)}) and Go is not ` +
       "installed; connect to the network, install Go, or set KUBEBUILDER_ASSETS to a folder that has them.",
     { cause },
   );
@@ -135,8 +135,8 @@ async function ifExists(file: string): Promise<string | undefined> {
 }
 
 /**
- * Fails unless the binary runs and is what the pin asks for: the same minor version of Kubernetes
- * (official archives do not exist for every patch) and the same major version of etcd.
+ * Checks that the binary runs and matches the pin: the same minor version of Kubernetes (official archives do
+ * not exist for every patch) and the same major version of etcd.
  */
 async function checkVersion(name: BinaryName, file: string, pins: Pins): Promise<void> {
   const wanted = name === "etcd" ? pins.etcd : pins.kubernetes;

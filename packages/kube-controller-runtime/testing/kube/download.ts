@@ -15,11 +15,11 @@ import { type BinaryName, binaryNames, type Pins } from "./pins.ts";
 const ENVTEST_INDEX =
   "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 const KUBERNETES_RELEASES = "https://dl.k8s.io/release";
-/** An unreachable host must not delay the build that replaces it. */
+/** An unreachable host must not delay the build that replaces the download. */
 const LOOKUP_TIMEOUT_MS = 5_000;
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 
-/** What downloading needs from the outside. */
+/** The environment of a download. */
 export interface DownloadContext {
   readonly fetch: typeof fetch;
   readonly pins: Pins;
@@ -36,8 +36,8 @@ interface RemoteFile {
 type EnvtestIndex = { releases: Record<string, Record<string, { hash: string; selfLink: string }>> };
 
 /**
- * Downloads the official envtest archive (etcd, kube-apiserver, kubectl), checked against the hash
- * its index publishes, and returns the files found in it.
+ * Downloads the official envtest archive (etcd, kube-apiserver, kubectl), verifies the hash from its index,
+ * and returns the files.
  */
 export async function downloadEnvtest(into: string, context: DownloadContext): Promise<BinaryName[]> {
   const index = parse(await text(context.fetch, ENVTEST_INDEX)) as EnvtestIndex;
@@ -49,7 +49,7 @@ export async function downloadEnvtest(into: string, context: DownloadContext): P
   return binaryNames.filter((name) => found.includes(name));
 }
 
-/** Downloads one binary of the official Kubernetes release, which has them for Linux only. */
+/** Downloads one binary of the official Kubernetes release, available for Linux only. */
 export async function downloadRelease(
   name: BinaryName,
   into: string,
@@ -63,7 +63,7 @@ export async function downloadRelease(
   return file;
 }
 
-/** The pinned version, or else the newest patch of its minor: not every patch gets an archive. */
+/** The pinned version, or the newest patch of its minor version: not every patch has an archive. */
 function chooseArchive(index: EnvtestIndex, { pins, platform }: DownloadContext): RemoteFile {
   const minor = minorOf(pins.kubernetes);
   const sameMinor = Object.keys(index.releases).filter((version) => minorOf(version) === minor);
@@ -80,14 +80,15 @@ function byPatch(a: string, b: string): number {
 
 async function text(fetchUrl: typeof fetch, url: string): Promise<string> {
   const response = await fetchUrl(url, { signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  if (!response.ok) throw new Error(`${url} responded with ${response.status}`);
   return response.text();
 }
 
 async function save(remote: RemoteFile, file: string, context: DownloadContext): Promise<void> {
   const { log } = context;
   const response = await context.fetch(remote.url, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
-  if (!response.ok || response.body === null) throw new Error(`${remote.url} answered ${response.status}`);
+  if (!response.ok || response.body === null)
+    throw new Error(`${remote.url} responded with ${response.status}`);
   log(`downloading ${remote.url}`);
   const hash = createHash(remote.algorithm);
   let bytes = 0;

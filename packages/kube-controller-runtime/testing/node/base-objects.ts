@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KUBELET_CLIENT } from "./credentials.ts";
 import { STORAGE_CLASS, volumes } from "./volumes.ts";
 
-/** What every cluster has, and this one would lack: who may ask the kubelet, and volumes to claim. */
+/** Objects that every cluster has: access to the kubelet, and volumes. */
 export function baseObjects(dir: string): { readonly path: string; readonly body: object }[] {
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const storage = "/apis/storage.k8s.io/v1";

@@ -12,18 +12,18 @@ const binaryNames = ["kubelet", "kube-proxy", "kube-scheduler", "dns", "pause"] 
 type BinaryName = (typeof binaryNames)[number];
 type Found = FoundOf<BinaryName>;
 
-/** Absolute path of every binary that a node has beyond those of a local cluster. */
+/** Absolute path of every binary of a node, in addition to those of a local cluster. */
 export type NodeBinaries = Readonly<Record<BinaryName, string>>;
 
-/** What finding the binaries needs from the outside. */
+/** The environment for finding the binaries. */
 export interface NodeBinariesContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
 /**
- * Finds kubelet, kube-proxy, kube-scheduler and the node's own small programs in the per-user cache, where a build from
- * Go modules puts them when they are not there yet. Any number of processes may call this at once.
+ * Finds kubelet, kube-proxy, kube-scheduler and the node's own programs in the per-user cache, or builds them
+ * from Go modules. May be called concurrently by several processes.
  */
 export async function nodeBinaries(context: NodeBinariesContext = defaultContext()): Promise<NodeBinaries> {
   const found = await preparedBinaries(binaryNames, {
@@ -35,7 +35,7 @@ export async function nodeBinaries(context: NodeBinariesContext = defaultContext
   return found as NodeBinaries;
 }
 
-/** Whether all of them are in the cache: whoever can do without does not wait for a build. */
+/** Whether all of them are in the cache, for callers that should not wait for a build. */
 export async function hasNodeBinaries(env = process.env): Promise<boolean> {
   const found = await cachedBinaries(binaryNames, binaryCache(join(userCache(env), folder())));
   return binaryNames.every((name) => found[name] !== undefined);
@@ -45,7 +45,7 @@ function defaultContext(): NodeBinariesContext {
   return { env: process.env, log: (line) => console.error(`node: ${line}`) };
 }
 
-/** Another one whenever a version or a program of ours changes. */
+/** A different folder for each version of the programs. */
 function folder(): string {
   return join(
     "kube-controller-runtime",

@@ -4,12 +4,12 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const ROOT = "/sys/fs/cgroup";
-/** In which containerd puts the cgroups of all containers of Kubernetes, each under the container's name. */
+/** The cgroup in which containerd creates those of all containers, named after the container. */
 const PARENT = "k8s.io";
 const ATTEMPTS = 100;
 const PAUSE_MS = 50;
 
-/** Cgroups of containers that have ended; whoever else runs containers of Kubernetes here has some with processes. */
+/** Cgroups of containers that have ended; those of other Kubernetes nodes on this machine have processes. */
 export function deserted(): string[] {
   return containerCgroups().filter((folder) => deepestFirst(folder).every(isEmpty));
 }
@@ -18,7 +18,7 @@ export function deserted(): string[] {
 export async function removeCgroups(containers: readonly string[]): Promise<void> {
   const ours = containerCgroups().filter((folder) => containers.includes(basename(folder)));
   for (const folder of ours.flatMap(deepestFirst)) await removeOnceEmpty(folder);
-  // Others may have theirs here.
+  // Other programs may have cgroups here.
   if (ours.length > 0) for (const parent of parents()) await rmdir(parent).catch(() => {});
 }
 
@@ -26,7 +26,7 @@ function containerCgroups(): string[] {
   return parents().flatMap(folders);
 }
 
-/** One with the second version of cgroups, one for each hierarchy with the first. */
+/** One for cgroup v2, one per hierarchy for cgroup v1. */
 function parents(): string[] {
   const candidates = [ROOT, ...folders(ROOT)].map((hierarchy) => join(hierarchy, PARENT));
   const present = new Set([ROOT, ...folders(ROOT)].flatMap(folders));
@@ -37,7 +37,7 @@ function isEmpty(folder: string): boolean {
   try {
     return readFileSync(join(folder, "cgroup.procs"), "utf8") === "";
   } catch {
-    // Removed meanwhile.
+    // It was already removed.
     return true;
   }
 }
@@ -46,7 +46,7 @@ function deepestFirst(folder: string): string[] {
   return [...folders(folder).flatMap(deepestFirst), folder];
 }
 
-/** The kernel counts a process for a moment longer than it lives. */
+/** The kernel counts a process for a moment after it ends. */
 async function removeOnceEmpty(folder: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -5,7 +5,7 @@ import { createCertificateAuthority } from "../certificates.ts";
 import { type Identity, writeKubeconfig, writeServiceAccountKey } from "../cluster/credentials.ts";
 import { API_PORT, addresses, CLUSTER_DOMAIN, NODE_NAME } from "./addresses.ts";
 
-/** Who works in the node's cluster, each with the roles that Kubernetes has for them. */
+/** The users of the node's cluster, with the roles that Kubernetes defines for them. */
 const USERS = {
   admin: { user: "admin", groups: ["system:masters"] },
   "controller-manager": { user: "system:kube-controller-manager", groups: [] },
@@ -14,10 +14,10 @@ const USERS = {
   proxy: { user: "system:kube-proxy", groups: [] },
 } as const;
 
-/** The user as whom the API server asks the kubelet for logs and the like. */
+/** The user of the API server at the kubelet. */
 export const KUBELET_CLIENT = "kube-apiserver-kubelet-client";
 
-/** Files by which the node's programs know each other. */
+/** Credential files of the node's programs. */
 export interface Credentials {
   readonly ca: string;
   readonly serving: KeyPair;
@@ -33,7 +33,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Invents all of them for one node, below `dir`. */
+/** Creates the credentials of one node in `dir`. */
 export function writeCredentials(dir: string): Credentials {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const authority = createCertificateAuthority("Node CA");

@@ -1,6 +1,6 @@
 /**
- * A cluster of one real node on this machine, for what only a kubelet can show: containers, probes, rollouts, crashes.
- * Linux and root only.
+ * A cluster with one real node on this machine, for tests that need a kubelet: containers, probes, rollouts,
+ * crashes. Requires Linux and root.
  */
 export { addresses, CLUSTER_DOMAIN } from "./addresses.ts";
 export { hasNodeBinaries, type NodeBinaries, nodeBinaries } from "./binaries.ts";

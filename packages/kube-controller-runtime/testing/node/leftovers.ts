@@ -5,7 +5,7 @@ import { NODE_ID } from "./addresses.ts";
 import { deserted } from "./cgroups.ts";
 import { STATE_FOLDER } from "./sandbox.ts";
 
-/** All that a node leaves on this machine: what runs while one runs, and nothing after it was stopped. */
+/** Everything of a node that exists on this machine; empty after it was stopped. */
 export async function leftovers(): Promise<string[]> {
   return [
     ...processes().map((each) => `process ${each}`),
@@ -18,7 +18,7 @@ export async function leftovers(): Promise<string[]> {
   ];
 }
 
-/** By their command lines, and by their mounts: containers know nothing of the node's folder. */
+/** By command lines and mounts, because containers do not refer to the node's folder. */
 function processes(): string[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
@@ -29,7 +29,7 @@ function processes(): string[] {
     });
 }
 
-/** Not that of another node, whose name begins with it. */
+/** Excludes another node whose name starts with the same characters. */
 function namesFolder(text: string): boolean {
   return new RegExp(`${STATE_FOLDER}(?![\\w-])`).test(text);
 }

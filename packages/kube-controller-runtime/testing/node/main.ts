@@ -1,6 +1,6 @@
 /**
- * Prints where the binaries of a node are, after making them when they are nowhere yet; with `--check` only says what keeps
- * this machine from running a node.
+ * Prints the paths of a node's binaries, after creating missing ones; with `--check` only prints why this
+ * machine can't run a node.
  */
 import { parseArgs } from "node:util";
 import { nodeBinaries } from "./binaries.ts";

@@ -21,11 +21,11 @@ import { freeVolumes } from "./volumes.ts";
 const READY_FILE = join(STATE_FOLDER, "ready.json");
 const STARTER_FILE = join(STATE_FOLDER, "starter");
 
-/** How a node is to be. */
+/** Options of a node. */
 export interface NodeOptions {
-  /** Whether it stays when this process has ended, until `stopNode`. */
+  /** Whether it keeps running after this process has ended, until `stopNode`. */
   readonly detached?: boolean;
-  /** Further API server flags. */
+  /** Additional API server flags. */
   readonly apiServerFlags?: readonly string[];
   readonly log?: Log;
 }
@@ -36,10 +36,9 @@ interface NodeState {
 }
 
 /**
- * Starts a cluster of one node on this machine: containers run, pods reach each other, Services have names. Needs Linux
- * and root. All of it is in namespaces of its own with addresses from 198.18.0.0/15, and has no way out of the machine.
- * KUBE_NODE numbers
- * nodes that run at the same time; what a start that was killed has left is removed first.
+ * Starts a cluster with one node on this machine, with containers, a pod network and Services. Requires Linux
+ * and root. The node has its own namespaces and addresses from 198.18.0.0/15, and no route out of the
+ * machine. KUBE_NODE numbers concurrent nodes; the remains of an interrupted start are removed first.
  */
 export async function startNode(options: NodeOptions = {}): Promise<LocalNode> {
   const { detached = false, log = (line) => console.error(`node: ${line}`) } = options;
@@ -78,22 +77,25 @@ export async function startNode(options: NodeOptions = {}): Promise<LocalNode> {
   }
 }
 
-/** The node that runs on this machine, whoever started it; nothing when none is ready. */
+/** The node that runs on this machine, even if another process started it; undefined if none is ready. */
 export async function runningNode(): Promise<LocalNode | undefined> {
   const sandbox = findSandbox();
   const state = await readFile(READY_FILE, "utf8").catch(() => undefined);
   return sandbox && state ? new LocalNode(sandbox, JSON.parse(state) as NodeState) : undefined;
 }
 
-/** Ends the node that runs on this machine, or what a killed start has left of one; returns when nothing is left. */
+/**
+ * Stops the node on this machine, or removes the remains of an interrupted start; resolves when nothing is
+ * left.
+ */
 export async function stopNode(): Promise<void> {
   await destroySandbox();
 }
 
-/** A cluster of one node on this machine. */
+/** A cluster with one node on this machine. */
 export class LocalNode implements AsyncDisposable {
   readonly state: NodeState;
-  /** Where this machine's own servers are, as pods see it. */
+  /** The address of this machine's own servers, as seen by pods. */
   readonly machineAddress = addresses.machine;
   readonly #sandbox: Sandbox;
 
@@ -103,27 +105,27 @@ export class LocalNode implements AsyncDisposable {
     this.state = state;
   }
 
-  /** A file that makes any client the admin. */
+  /** A kubeconfig of the admin. */
   get kubeconfig(): string {
     return this.state.kubeconfig;
   }
 
-  /** A kubectl of the cluster's version. */
+  /** The kubectl of the cluster's version. */
   get kubectl(): string {
     return this.state.kubectl;
   }
 
-  /** Everything that the node writes is below; programs that are started beside it may write there, too. */
+  /** The node's files; programs that are started next to it may write here too. */
   get folder(): string {
     return STATE_FOLDER;
   }
 
-  /** Applies a manifest as the admin, or fails with kubectl's words. */
+  /** Applies a manifest as the admin; throws with the output of kubectl on failure. */
   async apply(manifest: object): Promise<void> {
     await this.#asAdmin(["apply", "--server-side", "--filename=-"], JSON.stringify(manifest));
   }
 
-  /** Empties the volumes whose claims are deleted and offers them again, as a provisioner would. */
+  /** Empties the volumes of deleted claims and makes them available again, like a provisioner. */
   freeVolumes(): Promise<void> {
     return freeVolumes((...args) => this.#asAdmin(args));
   }
@@ -134,7 +136,9 @@ export class LocalNode implements AsyncDisposable {
     return (await running).stdout;
   }
 
-  /** Loads an image into the node: an OCI archive, or the folder of an OCI layout, whose index names the image. */
+  /**
+   * Loads an image into the node: an OCI archive, or the folder of an OCI layout whose index names the image.
+   */
   async importImage(path: string): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const reading = isFolder
@@ -144,10 +148,10 @@ export class LocalNode implements AsyncDisposable {
       : spawn("cat", [path], { stdio: ["ignore", "pipe", "inherit"] });
     const failed = once(reading, "exit").then(([code]) => code !== 0);
     await this.#sandbox.run(["ctr", ...CTR_FLAGS, "images", "import", "-"], reading.stdout);
-    if (await failed) throw new Error(`${path} cannot be read`);
+    if (await failed) throw new Error(`${path} can't be read`);
   }
 
-  /** Has images of a registry, such as `ghcr.io`, pulled from the server at a URL instead. */
+  /** Pulls images of a registry, such as `ghcr.io`, from the server at a URL instead. */
   async mirror(registry: string, url: string): Promise<void> {
     const folder = join(STATE_FOLDER, REGISTRIES, registry);
     await mkdir(folder, { recursive: true });
@@ -160,20 +164,24 @@ export class LocalNode implements AsyncDisposable {
     return stdout.split("\n").filter((name) => name !== "" && !name.startsWith("sha256:"));
   }
 
-  /** Runs a command of this machine in the node's namespaces and returns what it printed. */
+  /** Runs a command of this machine in the node's namespaces and returns its output. */
   async run(command: readonly string[]): Promise<string> {
     return (await this.#sandbox.run(command)).stdout;
   }
 
-  /** Starts a program beside the node's own, where pods and this machine reach it at the node's address. */
+  /**
+   * Starts an additional program in the sandbox, reachable for pods and this machine at the node's address.
+   */
   start(name: string, command: readonly string[], env?: NodeJS.ProcessEnv) {
     return this.#sandbox.start(name, command, env);
   }
 
-  /** Sends a signal to a program of the node by its name: SIGSTOP to the kubelet is a node that is away. */
+  /**
+   * Sends a signal to a program of the node by name: SIGSTOP to the kubelet simulates an unreachable node.
+   */
   signal(program: string, signal: NodeJS.Signals): void {
     const found = this.#sandbox.processes().filter(({ name }) => name === program);
-    if (found.length === 0) throw new Error(`no ${program} runs on the node`);
+    if (found.length === 0) throw new Error(`${program} does not run on the node`);
     for (const { pid } of found) process.kill(pid, signal);
   }
 
@@ -184,17 +192,17 @@ export class LocalNode implements AsyncDisposable {
 
 const CTR_FLAGS = [`--address=${CONTAINERD_SOCKET}`, "--namespace=k8s.io"];
 
-/** Takes the state folder, which only one can; what nobody uses any more is removed. */
+/** Acquires the state folder exclusively and removes one that is no longer used. */
 async function occupy(): Promise<void> {
   if (findSandbox())
     throw new Error(
-      "A node runs on this machine already: stop it first, or set KUBE_NODE to another number.",
+      "A node is already running on this machine: stop it first, or set KUBE_NODE to another number.",
     );
   const starter = Number(await readFile(STARTER_FILE, "utf8").catch(() => "0"));
-  if (starter !== 0 && isAlive(starter)) throw new Error(`Process ${starter} is starting a node already.`);
+  if (starter !== 0 && isAlive(starter)) throw new Error(`Process ${starter} is already starting a node.`);
   await destroySandbox();
   await mkdir(STATE_FOLDER);
-  // Pods mount files of the node's below, as any user.
+  // Pods mount files from this folder as any user.
   await chmod(STATE_FOLDER, 0o755);
   await writeFile(STARTER_FILE, String(process.pid));
 }
@@ -231,7 +239,7 @@ async function startKubelet(sandbox: Sandbox, commands: Commands, endpoint: ApiE
   sandbox.start("kube-proxy", commands["kube-proxy"]);
   const dns = sandbox.start("dns", commands.dns);
   await untilReady(kubelet, () => isNodeReady(endpoint));
-  // Without it the API server refuses pods.
+  // The API server rejects pods without it.
   await untilReady(kubelet, async () => {
     const path = "/api/v1/namespaces/default/serviceaccounts/default";
     return (await apiRequest(endpoint, { method: "GET", path })).status === 200;

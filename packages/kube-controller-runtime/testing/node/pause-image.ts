@@ -7,7 +7,7 @@ import { PAUSE_IMAGE } from "./settings.ts";
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-/** Writes an OCI layout of the image that holds a pod's namespaces: one program and nothing else. */
+/** Writes an OCI layout of the pause image, which consists of one program. */
 export async function writePauseImage(pause: string, dir: string): Promise<void> {
   const blobs = join(dir, "blobs", "sha256");
   const root = join(dir, "..", "pause-root");

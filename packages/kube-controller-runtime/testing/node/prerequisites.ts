@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Programs of the machine that the node runs, by the Debian package that has them. */
+/** Host programs that the node needs, by Debian package. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   containerd: ["containerd", "ctr"],
   runc: ["runc"],
@@ -17,21 +17,21 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const NETWORK_PLUGINS = ["bridge", "host-local", "loopback"];
 const NETWORK_PLUGIN_FOLDERS = ["/usr/lib/cni", "/opt/cni/bin"];
 
-/** By which pods on one bridge reach Services. */
+/** Required for Services between pods on one bridge. */
 export const BRIDGE_FILTER = "/proc/sys/net/bridge/bridge-nf-call-iptables";
 
-/** What the check looks at. */
+/** The machine, as the check sees it. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly uid: number | undefined;
-  /** The folders that programs are looked for in. */
+  /** The folders to search for programs. */
   readonly path: readonly string[];
   readonly exists: (file: string) => boolean;
-  /** Runs a program to its end; returns why it failed, or nothing. */
+  /** Runs a program; returns why it failed, or undefined. */
   readonly failure: (command: readonly string[]) => string | undefined;
 }
 
-/** This machine. Programs of the administrator are found where the user's PATH lacks their folder. */
+/** This machine. Also searches the administrator's folders, which the user's PATH may lack. */
 function thisMachine(): Machine {
   return {
     platform: process.platform,
@@ -45,10 +45,13 @@ function thisMachine(): Machine {
   };
 }
 
-/** Creates the namespaces of a node for a moment and uses nftables there; containers, even as root, often must not. */
+/**
+ * Creates the namespaces of a node and uses nftables in them; containers often do not allow this, even to
+ * root.
+ */
 const TRIAL = ["unshare", "--mount", "--net", "--pid", "--fork", "nft", "list", "tables"];
 
-/** Why a node cannot run here and what to do about it, in one sentence; nothing when it can. */
+/** Why a node can't run here and how to fix it, in one sentence; undefined if it can. */
 export function obstacle(machine: Machine = thisMachine()): string | undefined {
   if (machine.platform !== "linux")
     return `A node needs Linux, and this is ${machine.platform}: use a cluster of kind or k3s, and set KUBECONFIG.`;
@@ -66,7 +69,7 @@ export function obstacle(machine: Machine = thisMachine()): string | undefined {
   );
 }
 
-/** Where the network plugins are; fails when no folder has all of them. */
+/** The folder of the network plugins; throws if no folder contains all of them. */
 export function networkPluginFolder({ exists }: Pick<Machine, "exists"> = thisMachine()): string {
   const found = NETWORK_PLUGIN_FOLDERS.find((dir) =>
     NETWORK_PLUGINS.every((name) => exists(join(dir, name))),

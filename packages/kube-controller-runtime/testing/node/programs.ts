@@ -14,20 +14,20 @@ import {
   type SettingsPlaces,
 } from "./settings.ts";
 
-/** The folder in which containerd looks for mirrors. */
+/** The folder of containerd's registry mirrors. */
 export const REGISTRIES = "registries";
 const ETCD_URL = "http://127.0.0.1:2379";
 
-/** What commands of the node's programs consist of. */
+/** The inputs for the commands of the node's programs. */
 export interface Ingredients {
   readonly dir: string;
   readonly binaries: KubeBinaries & NodeBinaries;
   readonly credentials: Credentials;
-  /** Further flags of the API server. */
+  /** Additional flags of the API server. */
   readonly apiServerFlags: readonly string[];
 }
 
-/** The command of every program of the node; settings that are files are written. */
+/** The command of every program of the node; also writes configuration files. */
 export function commandsOf(ingredients: Ingredients) {
   const files = writeSettings(ingredients);
   const { dir, binaries, credentials } = ingredients;

@@ -11,29 +11,28 @@ import { removeCgroups } from "./cgroups.ts";
 import { BRIDGE_FILTER } from "./prerequisites.ts";
 import { SandboxedProgram } from "./sandboxed-program.ts";
 
-/** Everything that the node writes is below. Big, so not in memory as `/tmp` may be. */
+/** The folder for all files of the node. Large, so it is not in `/tmp`, which may be in memory. */
 export const STATE_FOLDER = join("/var/tmp", NODE_ID);
 
 const POLL_MS = 20;
 const START_TIMEOUT_MS = 10_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** Folders in which programs of the node keep state at fixed places; the machine's own are not seen inside. */
+/** Fixed state folders of the node's programs; the host's own are hidden inside the sandbox. */
 const PRIVATE_FOLDERS = { lib: "/var/lib", log: "/var/log" };
 
-/** How a command in the sandbox ended. */
+/** The result of a command in the sandbox. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /**
- * Namespaces of the kernel in which everything of the node runs: processes, mounts and network are its own, and the
- * kernel removes them with its first process, however the sandbox ends. A link of two ends connects it with this
- * machine; there is no route to anywhere else.
+ * The kernel namespaces of the node: processes, mounts and network are isolated, and the kernel removes them
+ * with their first process. A veth pair connects it with this machine; there is no other route.
  */
 export class Sandbox {
-  /** Of the first process inside, as the machine counts. */
+  /** The PID of the first process, as seen from the host. */
   readonly pid: number;
 
   constructor(pid: number) {
@@ -41,8 +40,8 @@ export class Sandbox {
   }
 
   /**
-   * Creates the namespaces, with `init` as the first process. With `leash` they end with this process, however that
-   * ends; without, they stay until `destroySandbox`.
+   * Creates the namespaces, with `init` as the first process. With `leash` they end with this process under
+   * all circumstances; otherwise they stay until `destroySandbox`.
    */
   static async create(init: string, { leash }: { readonly leash: boolean }): Promise<Sandbox> {
     const flags = ["--mount", "--net", "--pid", "--fork", "--kill-child=SIGKILL", "--mount-proc"];
@@ -56,7 +55,7 @@ export class Sandbox {
     return sandbox;
   }
 
-  /** Runs a command inside to its end; fails with its last words. */
+  /** Runs a command inside the sandbox; throws with the end of its output on failure. */
   async run(command: readonly string[], stdin: string | Readable = ""): Promise<CommandResult> {
     const [program = "", ...args] = this.#entered(command);
     const running = promisify(execFile)(program, args, { maxBuffer: 1 << 26, cwd: "/" });
@@ -67,7 +66,7 @@ export class Sandbox {
     });
   }
 
-  /** What runs inside, by the name of the program. */
+  /** The processes in the sandbox, with the name of the program. */
   processes(): { readonly pid: number; readonly name: string }[] {
     const namespace = readlinkSync(`/proc/${this.pid}/ns/pid`);
     return allProcesses().flatMap((pid) => {
@@ -75,7 +74,7 @@ export class Sandbox {
         if (readlinkSync(`/proc/${pid}/ns/pid`) !== namespace) return [];
         return [{ pid: Number(pid), name: readFileSync(`/proc/${pid}/comm`, "utf8").trim() }];
       } catch {
-        // It has ended meanwhile.
+        // The process has ended in the meantime.
         return [];
       }
     });
@@ -102,7 +101,8 @@ export class Sandbox {
     await this.#shell([
       ...binds,
       "mount -t tmpfs tmpfs /run",
-      // Services of pods on one bridge answer to addresses that they were not asked at: the bridge has to translate.
+      // Replies of Services to pods on the same bridge have the wrong source address unless the bridge
+      // translates them.
       "echo 1 > /proc/sys/net/ipv4/ip_forward",
       `echo 1 > ${BRIDGE_FILTER}`,
     ]);
@@ -127,28 +127,31 @@ export class Sandbox {
   }
 }
 
-/** The sandbox that exists on this machine, whoever created it. */
+/** The existing sandbox on this machine, even if another process created it. */
 export function findSandbox(): Sandbox | undefined {
   const pid = allProcesses().find(isInit);
   return pid === undefined ? undefined : new Sandbox(Number(pid));
 }
 
-/** Ends everything in the sandbox, if there is one, and removes what the kernel does not: cgroups, link, files. */
+/**
+ * Ends all processes of the sandbox, if it exists, and removes what the kernel does not: cgroups, link,
+ * files.
+ */
 export async function destroySandbox(): Promise<void> {
   const sandbox = findSandbox();
   if (sandbox) process.kill(sandbox.pid, "SIGKILL");
   const deadline = performance.now() + STOP_TIMEOUT_MS;
   while (findSandbox()) {
-    if (performance.now() > deadline) throw new Error(`process ${sandbox?.pid} of the node does not end`);
+    if (performance.now() > deadline) throw new Error(`process ${sandbox?.pid} of the node did not end`);
     await sleep(POLL_MS);
   }
   await removeCgroups(containers());
-  // The kernel removes it with the namespace, some time later.
+  // The kernel removes it with the namespace, after a delay.
   await promisify(execFile)("ip", ["link", "delete", NODE_ID]).catch(() => {});
   await rm(STATE_FOLDER, { recursive: true, force: true });
 }
 
-/** Names of the containers that ran, which containerd keeps a folder for each of. */
+/** Names of past containers: containerd keeps a folder for each. */
 function containers(): string[] {
   const tasks = join(STATE_FOLDER, "lib/containerd/io.containerd.runtime.v2.task/k8s.io");
   return existsSync(tasks) ? readdirSync(tasks) : [];
@@ -158,13 +161,13 @@ function allProcesses(): string[] {
   return readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
 }
 
-/** The program is the same in every pod, where it has no argument. */
+/** Pods run the same program, but without an argument. */
 function isInit(pid: string): boolean {
   try {
     const [program, ...args] = readFileSync(join("/proc", pid, "cmdline"), "utf8").split("\0");
     return program?.endsWith("/pause") === true && args[0] === STATE_FOLDER;
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
     return false;
   }
 }
@@ -176,7 +179,9 @@ async function untilFound(): Promise<Sandbox> {
     if (sandbox) return sandbox;
     if (performance.now() > deadline) {
       const log = readFileSync(join(STATE_FOLDER, "sandbox.log"), "utf8").trim();
-      throw new Error(`this machine gives no namespaces for a node: ${log || "unshare did not start"}`);
+      throw new Error(
+        `this machine can't create the namespaces of a node: ${log || "unshare did not start"}`,
+      );
     }
     await sleep(POLL_MS);
   }

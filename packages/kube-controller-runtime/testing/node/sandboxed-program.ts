@@ -27,6 +27,6 @@ export class SandboxedProgram implements StartedProgram {
     return readFileSync(this.#logFile, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES).join("\n");
   }
 
-  /** Nothing: it ends with the sandbox. */
+  /** Does nothing: the program ends with the sandbox. */
   async stop(): Promise<void> {}
 }

@@ -1,19 +1,19 @@
 import { addresses, CLUSTER_DOMAIN, NODE_NAME } from "./addresses.ts";
 import type { KeyPair } from "./credentials.ts";
 
-/** Of the pause container, which the node imports itself. */
+/** The pause image, which the node imports itself. */
 export const PAUSE_IMAGE = "kube-node.local/pause:1";
 export const CONTAINERD_SOCKET = "/run/containerd/containerd.sock";
 
-/** Where files are that settings name. */
+/** Paths that the settings refer to. */
 export interface SettingsPlaces {
   readonly ca: string;
   readonly kubelet: KeyPair;
   readonly networkPlugins: string;
   readonly networkConfig: string;
-  /** A folder for each registry that has a mirror. */
+  /** A folder for each registry with a mirror. */
   readonly registries: string;
-  /** An empty file: pods ask the cluster's DNS and nobody else. */
+  /** An empty file: pods only use the cluster's DNS. */
   readonly resolvConf: string;
   readonly proxyKubeconfig: string;
   readonly adminKubeconfig: string;
@@ -42,7 +42,7 @@ state = "/run/containerd"
 `;
 }
 
-/** One bridge for all pods, without masquerading: nothing that pods send leaves the machine. */
+/** One bridge for all pods, without masquerading: pods can't send anything out of the machine. */
 export const networkConfig = {
   cniVersion: "0.4.0",
   name: "pods",
@@ -74,7 +74,7 @@ export function kubeletConfig({ ca, kubelet, resolvConf }: SettingsPlaces): obje
     clusterDNS: [addresses.node],
     clusterDomain: CLUSTER_DOMAIN,
     resolvConf,
-    // Machines without systemd, with the first version of cgroups, or with no right to change limits can run a node.
+    // Supports machines without systemd, with cgroup v1, or without permission to change limits.
     cgroupDriver: "cgroupfs",
     cgroupsPerQOS: false,
     enforceNodeAllocatable: [],
@@ -97,7 +97,7 @@ export function proxyConfig({ proxyKubeconfig }: SettingsPlaces): object {
     mode: "nftables",
     clusterCIDR: addresses.pods,
     hostnameOverride: NODE_NAME,
-    // Limits of the whole machine, which are not the node's to change.
+    // Limits of the whole machine, which the node must not change.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
   };
 }

@@ -10,12 +10,12 @@ interface Volume {
   readonly status?: { readonly phase: string };
 }
 
-/** Volumes to claim: folders below `dir`, which any user in a pod may write. */
+/** Volumes to claim: folders in `dir` that any user in a pod may write to. */
 export function volumes(dir: string): object[] {
   return Array.from({ length: VOLUMES }, (_, index) => volume(join(dir, String(index)), `node-${index}`));
 }
 
-/** Empties the volumes whose claims are deleted and offers them again, as a provisioner would. */
+/** Empties the volumes of deleted claims and makes them available again, like a provisioner. */
 export async function freeVolumes(kubectl: (...args: string[]) => Promise<string>): Promise<void> {
   const { items } = JSON.parse(await kubectl("get", "persistentvolumes", "--output=json"));
   for (const { metadata, spec, status } of items as Volume[]) {

@@ -1,6 +1,6 @@
 import type { Fence } from "kube-controller-runtime";
 
-/** The company's directory: knows nothing of Kubernetes, and must learn of every team exactly once. */
+/** The company's directory. It is independent of Kubernetes and must contain every team exactly once. */
 export class Directory {
   readonly #url: string;
 
@@ -8,22 +8,22 @@ export class Directory {
     this.#url = url;
   }
 
-  /** Enters a team, or changes its entry. The id is the team's uid, so a repetition changes nothing. */
+  /** Creates or updates the entry of a team. The ID is the team's UID, so a repetition changes nothing. */
   async put(id: string, entry: object, fence: Fence): Promise<void> {
     await this.#send(id, { method: "PUT", body: JSON.stringify(entry) }, fence);
   }
 
-  /** Removes a team; one that is not there is fine. */
+  /** Removes a team; succeeds if it does not exist. */
   async remove(id: string, fence: Fence): Promise<void> {
     await this.#send(id, { method: "DELETE" }, fence);
   }
 
   async #send(id: string, request: RequestInit, fence: Fence): Promise<void> {
-    // Another process may lead by now, and would do the same, or the opposite.
+    // Another process may be the leader by now and send the same or the opposite request.
     fence.assertLeading();
     const { signal } = fence;
     const response = await fetch(`${this.#url}/teams/${id}`, { ...request, signal });
     if (!response.ok && response.status !== 404)
-      throw new Error(`the directory answers ${response.status}; check ${this.#url}`);
+      throw new Error(`the directory responded with ${response.status}; check ${this.#url}`);
   }
 }

@@ -1,18 +1,18 @@
 import { type Condition, type KubeObject, kind } from "kube-controller-runtime";
 
-/** What users write: a team, for the whole cluster. */
+/** A cluster-scoped team, created by users. */
 export interface Team extends KubeObject {
   spec?: { members?: string[] };
   status?: TeamStatus;
 }
 
-/** What the operator reports. */
+/** The status, written by the operator. */
 export interface TeamStatus {
   namespace?: string;
   conditions?: readonly Condition[];
 }
 
-/** The kind, as `crd.yaml` defines it. */
+/** The kind, as defined in `crd.yaml`. */
 export const Team = kind<Team>("directory.example.com/v1", {
   kind: "Team",
   plural: "teams",

@@ -2,7 +2,7 @@ import { type ProxyAddress, proxyOf } from "../proxy/address.ts";
 import type { Entry } from "./file.ts";
 import { fileOrData, type Material } from "./material.ts";
 
-/** Where the API server is, and how it proves that it is the one. */
+/** The address of the API server and how to verify it. */
 export interface ClusterSettings {
   readonly server: URL;
   readonly proxy?: ProxyAddress | undefined;
@@ -10,13 +10,13 @@ export interface ClusterSettings {
   readonly authority: Material | undefined;
   readonly serverName?: string | undefined;
   readonly skipVerification: boolean;
-  /** What the cluster has for credential plugins. */
+  /** The cluster's configuration for credential plugins. */
   readonly pluginConfig?: unknown;
 }
 
 const PLUGIN_EXTENSION = "client.authentication.k8s.io/exec";
 
-/** A cluster of a kubeconfig; throws over what can't be honored. */
+/** Parses a cluster of a kubeconfig; throws if a setting is not supported. */
 export function clusterSettings(entry: Entry): ClusterSettings {
   const { fields } = entry;
   const authority = fileOrData(entry, "certificate-authority");
@@ -41,8 +41,8 @@ export function clusterSettings(entry: Entry): ClusterSettings {
 function serverOf({ fields }: Entry): URL {
   const server = URL.parse(fields.required("server"));
   if (!server || !/^https?:$/.test(server.protocol))
-    throw fields.refuse("server", "must be a URL that begins with https:// or http://");
+    throw fields.refuse("server", "must be a URL that starts with https:// or http://");
   if (server.username || server.password || server.search)
-    throw fields.refuse("server", "must have neither credentials nor a query in its URL");
+    throw fields.refuse("server", "must not contain credentials or a query");
   return server;
 }

@@ -1,13 +1,13 @@
 import { isRecord } from "../../object.ts";
 import { KubeconfigError } from "../kubeconfig-error.ts";
 
-/** The fields of a map in a kubeconfig. A value of another type is refused by the name of its field. */
+/** The fields of a map in a kubeconfig. A value of the wrong type is rejected with the name of its field. */
 export class Fields {
   readonly #values: Readonly<Record<string, unknown>>;
-  /** Where the map is, for messages: `user "dev" in /home/me/.kube/config`. */
+  /** The location of the map, for messages: `user "dev" in /home/me/.kube/config`. */
   readonly where: string;
 
-  /** An absent map means an empty one; what is no map is refused. */
+  /** An absent map is treated as empty; any other value is rejected. */
   constructor(value: unknown, where: string) {
     const values = value ?? {};
     if (!isRecord(values)) throw new KubeconfigError(`${where} must be a map`);
@@ -15,18 +15,18 @@ export class Fields {
     this.where = where;
   }
 
-  /** What to throw when a field can't be used. */
+  /** The error for a field that can't be used. */
   refuse(field: string, because: string): KubeconfigError {
     return new KubeconfigError(`${field} of ${this.where} ${because}`);
   }
 
-  /** Whether the field has any content. */
+  /** Whether the field has a value. */
   has(field: string): boolean {
     const value = this.#values[field];
     return value !== undefined && value !== null && value !== "";
   }
 
-  /** As in client-go, an empty text is an absent one. */
+  /** As in client-go, an empty string counts as absent. */
   text(field: string): string | undefined {
     if (!this.has(field)) return undefined;
     const value = this.#values[field];
@@ -34,7 +34,7 @@ export class Fields {
     return value;
   }
 
-  /** The text of a field that must have one. */
+  /** The value of a required field. */
   required(field: string): string {
     const value = this.text(field);
     if (value === undefined) throw this.refuse(field, "is missing");
@@ -68,7 +68,7 @@ export class Fields {
     return Object.keys(this.#values);
   }
 
-  /** A value that is handed on as it is. */
+  /** The value without any check. */
   raw(field: string): unknown {
     return this.#values[field];
   }

@@ -3,13 +3,13 @@ import { KubeconfigError } from "../kubeconfig-error.ts";
 import { Fields } from "./fields.ts";
 import { readSmallFile } from "./read-file.ts";
 
-/** An entry of a list in a kubeconfig, and the folder that its relative paths begin at. */
+/** An entry of a list in a kubeconfig, and the folder that its paths are relative to. */
 export interface Entry {
   readonly fields: Fields;
   readonly folder: string;
 }
 
-/** One kubeconfig file, by the names of its entries. */
+/** One kubeconfig file, with entries by name. */
 export interface KubeconfigFile {
   readonly path: string;
   readonly currentContext: string | undefined;
@@ -18,7 +18,7 @@ export interface KubeconfigFile {
   readonly contexts: ReadonlyMap<string, Entry>;
 }
 
-/** Reads a kubeconfig without looking at entries that nobody asks for. */
+/** Reads a kubeconfig without validating unused entries. */
 export async function readKubeconfig(path: string): Promise<KubeconfigFile> {
   const absolute = resolve(path);
   const text = await readSmallFile(absolute, "kubeconfig");
@@ -33,22 +33,24 @@ export async function readKubeconfig(path: string): Promise<KubeconfigFile> {
   };
 }
 
-/** JSON is YAML too. Only the place of a mistake is reported: a parser's message quotes the text around it. */
+/**
+ * JSON is also YAML. Only the position of an error is reported: a parser's message quotes the text around it.
+ */
 async function parsed(text: string, path: string): Promise<unknown> {
-  // In a cluster there is no kubeconfig, and no parser in memory.
+  // Loaded on demand: in a cluster, no kubeconfig and no parser are needed.
   const { LineCounter, parseDocument } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, {
     prettyErrors: false,
     lineCounter: lines,
     logLevel: "silent",
-    // Each key would be compared with all before it: minutes for a megabyte of keys.
+    // The check is quadratic: a megabyte of keys would take minutes.
     uniqueKeys: false,
   });
   const [mistake] = document.errors;
   if (mistake) {
     const { line } = lines.linePos(mistake.pos[0]);
-    throw new KubeconfigError(`kubeconfig ${path} is not valid YAML: ${mistake.code} in line ${line}`);
+    throw new KubeconfigError(`kubeconfig ${path} is not valid YAML: ${mistake.code} at line ${line}`);
   }
   try {
     return document.toJS();
@@ -57,7 +59,7 @@ async function parsed(text: string, path: string): Promise<unknown> {
   }
 }
 
-/** Two entries of one name are refused, as by client-go. */
+/** Rejects two entries with the same name, like client-go. */
 function entriesOf(
   config: Fields,
   { list, kind, path }: { list: string; kind: string; path: string },
@@ -66,7 +68,7 @@ function entriesOf(
   for (const item of config.maps(list)) {
     const name = item.required("name");
     const fields = new Fields(item.raw(kind), `${kind} "${name}" in ${path}`);
-    if (entries.has(name)) throw new KubeconfigError(`${fields.where} is there twice: remove one`);
+    if (entries.has(name)) throw new KubeconfigError(`${fields.where} is defined twice: remove one`);
     entries.set(name, { fields, folder: dirname(path) });
   }
   return entries;

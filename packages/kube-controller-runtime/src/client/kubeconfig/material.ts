@@ -8,13 +8,15 @@ export type Material = { readonly field: string; readonly where: string } & (
   | { readonly file: string }
 );
 
-/** A path as client-go resolves it: relative to the kubeconfig that it stands in. */
+/** Resolves a path like client-go: relative to the kubeconfig that contains it. */
 export function pathIn({ fields, folder }: Entry, field: string): string | undefined {
   const path = fields.text(field);
   return path === undefined ? undefined : resolve(folder, path);
 }
 
-/** What `field` names as a file or `field-data` holds in base64; refused when there are both, as by kubectl. */
+/**
+ * The file that `field` names, or the base64 data of `field-data`; rejected if both are set, as by kubectl.
+ */
 export function fileOrData(entry: Entry, field: string): Material | undefined {
   const { fields } = entry;
   const file = pathIn(entry, field);
@@ -28,7 +30,7 @@ export function fileOrData(entry: Entry, field: string): Material | undefined {
   return { field: dataField, where: fields.where, text };
 }
 
-/** The content as it is now. */
+/** The current content. */
 export async function contentOf(material: Material): Promise<string> {
   if ("text" in material) return material.text;
   return readSmallFile(material.file, `${material.field} of ${material.where}`);

@@ -3,18 +3,18 @@ import { type ClusterSettings, clusterSettings } from "./cluster.ts";
 import type { Entry, KubeconfigFile } from "./file.ts";
 import { type UserSettings, userSettings } from "./user.ts";
 
-/** Everything that it takes to connect. */
+/** Everything that is needed to connect. */
 export interface Settings {
   readonly cluster: ClusterSettings;
   readonly user: UserSettings;
-  /** Where work is meant to happen when nobody says otherwise. */
+  /** The default namespace. */
   readonly namespace: string | undefined;
 }
 
 /**
- * The cluster and the user of the named context, the current one by default. As in client-go, the first file that has
- * an entry of a name gives all of it, the first that has a current context chooses, and relative paths begin at the
- * entry's own file.
+ * The cluster and the user of the given context, or of the current one. Files are merged like in client-go:
+ * the first entry with a name wins, the first current-context wins, and paths are relative to the entry's own
+ * file.
  */
 export function currentSettings(files: readonly KubeconfigFile[], named?: string): Settings {
   const paths = files.map(({ path }) => path).join(", ");
@@ -26,18 +26,18 @@ export function currentSettings(files: readonly KubeconfigFile[], named?: string
     );
   const context = entryOf(files, "contexts", name);
   if (context) return settingsOf(files, context);
-  if (named !== undefined) throw new KubeconfigError(`there is no context "${named}" in ${paths}`);
-  throw new KubeconfigError(`current-context of kubeconfig ${chosen?.path} names no context in ${paths}`);
+  if (named !== undefined) throw new KubeconfigError(`context "${named}" does not exist in ${paths}`);
+  throw new KubeconfigError(`current-context of kubeconfig ${chosen?.path} does not exist in ${paths}`);
 }
 
 function settingsOf(files: readonly KubeconfigFile[], { fields }: Entry): Settings {
   const cluster = entryOf(files, "clusters", fields.required("cluster"));
-  if (!cluster) throw fields.refuse("cluster", "names no cluster of the kubeconfig");
+  if (!cluster) throw fields.refuse("cluster", "does not exist in the kubeconfig");
   const where = { cluster: clusterSettings(cluster), namespace: fields.text("namespace") };
   const userName = fields.text("user");
   if (userName === undefined) return { ...where, user: { impersonation: {} } };
   const user = entryOf(files, "users", userName);
-  if (!user) throw fields.refuse("user", "names no user of the kubeconfig");
+  if (!user) throw fields.refuse("user", "does not exist in the kubeconfig");
   return { ...where, user: userSettings(user) };
 }
 

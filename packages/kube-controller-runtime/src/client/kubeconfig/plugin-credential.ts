@@ -6,15 +6,15 @@ import { contentOf } from "./material.ts";
 import { failure, runPlugin } from "./plugin.ts";
 import type { PluginSettings } from "./plugin-settings.ts";
 
-/** What a plugin answered. */
+/** The credential that a plugin returned. */
 export interface PluginCredential {
   readonly token: string | undefined;
   readonly certificate: { readonly cert: string; readonly key: string } | undefined;
-  /** Milliseconds since the epoch; absent when it is good until the API server refuses it. */
+  /** Milliseconds since the epoch; absent if it is valid until the API server rejects it. */
   readonly expiresAt: number | undefined;
 }
 
-/** Asks a plugin for credentials, and throws in its words when it gives none. */
+/** Runs a plugin and returns its credential, or throws an error with the plugin's message. */
 export async function askPlugin(
   plugin: PluginSettings,
   cluster: ClusterSettings,
@@ -30,12 +30,12 @@ export async function askPlugin(
     return credentialIn(output, plugin);
   } catch (error) {
     if (error instanceof KubeconfigError) throw error;
-    // A parser's message quotes what it could not parse: possibly the token.
-    throw failure(plugin, "printed no ExecCredential in JSON");
+    // A parser's message quotes its input, which may contain the token.
+    throw failure(plugin, "did not print an ExecCredential in JSON");
   }
 }
 
-/** The cluster as the API of plugins describes it; its CA goes along, not the name of a file. */
+/** The cluster in the format of the plugin API, with the content of its CA instead of a file name. */
 async function clusterInfo(cluster: ClusterSettings): Promise<object> {
   const { authority, serverName, proxyUrl, skipVerification, pluginConfig } = cluster;
   const ca = authority && Buffer.from(await contentOf(authority)).toString("base64");
@@ -50,17 +50,17 @@ async function clusterInfo(cluster: ClusterSettings): Promise<object> {
 }
 
 function credentialIn(output: string, plugin: PluginSettings): PluginCredential {
-  const answer = new Fields(JSON.parse(output), `the answer of ${plugin.command}`);
+  const answer = new Fields(JSON.parse(output), `the output of ${plugin.command}`);
   const { apiVersion } = plugin;
   if (answer.text("kind") !== "ExecCredential" || answer.text("apiVersion") !== apiVersion)
-    throw failure(plugin, `printed something else than an ExecCredential of ${apiVersion}`);
+    throw failure(plugin, `did not print an ExecCredential of ${apiVersion}`);
   const status = answer.map("status");
   const token = status?.text("token");
   const [cert, key] = [status?.text("clientCertificateData"), status?.text("clientKeyData")];
   if ((cert === undefined) !== (key === undefined))
-    throw failure(plugin, "gave only one of clientCertificateData and clientKeyData");
+    throw failure(plugin, "returned only one of clientCertificateData and clientKeyData");
   if (token === undefined && cert === undefined)
-    throw failure(plugin, "gave neither a token nor a client certificate");
+    throw failure(plugin, "returned neither a token nor a client certificate");
   const expiresAt = expiryIn(status?.text("expirationTimestamp"), plugin);
   return { token, certificate: cert && key ? { cert, key } : undefined, expiresAt };
 }
@@ -68,6 +68,6 @@ function credentialIn(output: string, plugin: PluginSettings): PluginCredential 
 function expiryIn(timestamp: string | undefined, plugin: PluginSettings): number | undefined {
   if (timestamp === undefined) return undefined;
   const time = Date.parse(timestamp);
-  if (Number.isNaN(time)) throw failure(plugin, "gave an expirationTimestamp that is no time");
+  if (Number.isNaN(time)) throw failure(plugin, "returned an expirationTimestamp that is not a timestamp");
   return time;
 }

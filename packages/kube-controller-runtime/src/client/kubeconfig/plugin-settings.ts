@@ -17,7 +17,7 @@ export interface PluginSettings {
 const GROUP = "client.authentication.k8s.io";
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
-/** `exec` of a user; throws over what can't be honored. */
+/** Parses `exec` of a user; throws if a setting is not supported. */
 export function pluginSettings({ fields: user, folder }: Entry): PluginSettings | undefined {
   const fields = user.map("exec");
   if (!fields) return undefined;
@@ -27,7 +27,7 @@ export function pluginSettings({ fields: user, folder }: Entry): PluginSettings 
   const command = fields.required("command");
   return {
     apiVersion,
-    // A bare name is looked for in PATH.
+    // A name without a path is searched in PATH.
     command: command.includes(sep) ? resolve(folder, command) : command,
     args: fields.texts("args"),
     env: Object.fromEntries(
@@ -39,13 +39,13 @@ export function pluginSettings({ fields: user, folder }: Entry): PluginSettings 
   };
 }
 
-/** Nobody sits at the operator's terminal. */
+/** The operator has no terminal to ask for input. */
 function refuseTerminal(fields: Fields): void {
   const mode = fields.text("interactiveMode") ?? "IfAvailable";
   if (mode === "Always")
     throw fields.refuse(
       "interactiveMode",
-      "is Always, but there is no terminal to ask at: use Never or IfAvailable",
+      "is Always, but the operator has no terminal: use Never or IfAvailable",
     );
   if (!["Never", "IfAvailable"].includes(mode))
     throw fields.refuse("interactiveMode", "must be Never, IfAvailable or Always");

@@ -77,11 +77,11 @@ describe("a plugin is given", () => {
 describe("a plugin that gives nothing to use is refused", () => {
   const secret = "s3cr3t-value";
   test.each<[string, object, RegExp]>([
-    ["prints no JSON", execUser(`echo ${secret}`), /printed no ExecCredential in JSON$/],
+    ["prints no JSON", execUser(`echo ${secret}`), /did not print an ExecCredential in JSON$/],
     [
       "prints another version",
       execUser(`echo '${execAnswer({ token: secret }, "client.authentication.k8s.io/v1beta1")}'`),
-      /something else than an ExecCredential of client.authentication.k8s.io\/v1$/,
+      /did not print an ExecCredential of client.authentication.k8s.io\/v1$/,
     ],
     [
       "prints nothing to authenticate with",
@@ -101,7 +101,7 @@ describe("a plugin that gives nothing to use is refused", () => {
     [
       "prints a bad expiry",
       execUser(answering({ token: secret, expirationTimestamp: "soon" })),
-      /expirationTimestamp that is no time$/,
+      /expirationTimestamp that is not a timestamp$/,
     ],
     ["prints without end", execUser("yes"), /printed more than 1 MiB$/],
     [
@@ -109,7 +109,7 @@ describe("a plugin that gives nothing to use is refused", () => {
       execUser("", { command: "no-such-plugin", installHint: "brew install it" }),
       /can't be started: ENOENT; brew install it$/,
     ],
-    ["fails", execUser("echo please log in >&2; exit 7"), /ended with code 7: please log in$/],
+    ["fails", execUser("echo please log in >&2; exit 7"), /exited with code 7: please log in$/],
     [
       "repeats a secret variable, argument or URL",
       execUser("", {
@@ -123,7 +123,7 @@ describe("a plugin that gives nothing to use is refused", () => {
         ],
         env: [{ name: "VAR", value: `${secret}1` }],
       }),
-      /ended with code 1: \[redacted\] \[redacted\] --token=\[redacted\] http:\S*$/,
+      /exited with code 1: \[redacted\] \[redacted\] --token=\[redacted\] http:\S*$/,
     ],
   ])("when it %s, without what it printed", async (_, user, message) => {
     const { kubeconfig } = kubeconfigFolder();
@@ -150,7 +150,7 @@ test("a plugin that hangs is killed after 30 seconds with all that it has starte
   const pids = join(dir, "pids");
   const script = `sleep 1000 & echo "$$ $!" > ${pids}.new; mv ${pids}.new ${pids}; wait`;
   const loading = loadCredentials({ kubeconfig: kubeconfig(execUser(script)) }, clock);
-  const failure = expect(loading).rejects.toThrow("gave no answer within 30 seconds");
+  const failure = expect(loading).rejects.toThrow("did not finish within 30 seconds");
   await eventually(() => expect(existsSync(pids)).toBe(true), { withinMs: 20_000 });
   const running = readFileSync(pids, "utf8").trim().split(" ");
   expect(running.map(isGone)).toEqual([false, false]);

@@ -5,7 +5,7 @@ import { KubeconfigError } from "../kubeconfig-error.ts";
 import type { PluginSettings } from "./plugin-settings.ts";
 import { codeOf } from "./read-file.ts";
 
-/** Longer than any sign-in without a person takes, and as long as a request may take. */
+/** The same limit as for a request; enough for any sign-in without interaction. */
 const LIMIT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 const MAX_QUOTED = 500;
@@ -17,17 +17,17 @@ interface Ended {
 }
 
 /**
- * Runs a credential plugin and returns what it printed. It has no terminal, and a process group of its own, which
- * is killed with all that it started when it hangs, prints without end or outlives this process.
+ * Runs a credential plugin and returns its output. The plugin has no terminal. It runs in its own process
+ * group, which is killed if the plugin hangs, exceeds the output limit or outlives this process.
  */
 export async function runPlugin(plugin: PluginSettings, info: string, clock: Clock): Promise<string> {
   const { code, output, complaint } = await ended(plugin, info, clock);
   if (code === 0) return output;
   const words = withoutSecrets(complaint, plugin).trim().slice(0, MAX_QUOTED);
-  throw failure(plugin, `ended with ${code === null ? "a signal" : `code ${code}`}${words && `: ${words}`}`);
+  throw failure(plugin, `exited with ${code === null ? "a signal" : `code ${code}`}${words && `: ${words}`}`);
 }
 
-/** The message of a plugin that gave nothing to use. */
+/** The error of a plugin that returned no usable credential. */
 export function failure({ command, where, installHint }: PluginSettings, what: string): KubeconfigError {
   const hint = installHint ? `; ${installHint}` : "";
   return new KubeconfigError(`exec of ${where}: ${command} ${what}${hint}`);
@@ -47,7 +47,7 @@ function ended(plugin: PluginSettings, info: string, clock: Clock): Promise<Ende
     kill();
   };
   const [output, complaint] = [collect(child.stdout, give), collect(child.stderr, give)];
-  const cancel = clock.setTimer(() => give(`gave no answer within ${LIMIT_MS / 1_000} seconds`), LIMIT_MS);
+  const cancel = clock.setTimer(() => give(`did not finish within ${LIMIT_MS / 1_000} seconds`), LIMIT_MS);
   process.once("exit", kill);
   child.once("error", (error) => reject(failure(plugin, `can't be started: ${codeOf(error)}`)));
   child.once("close", (code) => resolve({ code, output: output(), complaint: complaint() }));
@@ -73,18 +73,18 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself meanwhile.
+    // The process has already ended.
   }
 }
 
-/** A plugin that complains may repeat what it was given. */
+/** A plugin's error message may repeat its arguments. */
 function withoutSecrets(text: string, { args, env }: PluginSettings): string {
   const ofArgs = args.map((arg, index) => {
     const named = /^--?[\w-]*(?:secret|token|password|key)[\w-]*(?:=(.*))?$/i.exec(arg);
     return named ? (named[1] ?? args[index + 1] ?? "") : "";
   });
   const secrets = [...Object.values(env), ...ofArgs].filter((secret) => secret.length > 3);
-  // One may begin with another.
+  // Longer secrets first, because one may be a prefix of another.
   secrets.sort((a, b) => b.length - a.length);
   return redactText(secrets.reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text));
 }

@@ -3,11 +3,11 @@ import { KubeconfigError } from "../kubeconfig-error.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-/** The text of a small file. `what` begins the message when it can't be read: `tokenFile of user "dev" in …`. */
+/** The text of a small file. Errors start with `what`: `tokenFile of user "dev" in …`. */
 export async function readSmallFile(path: string, what: string): Promise<string> {
   const chunks: Buffer[] = [];
   try {
-    // Not its size first and then its content: in between it may be replaced, and a pipe has no size.
+    // The size is not checked in advance: the file may be replaced in between, and a pipe has no size.
     for await (const chunk of createReadStream(path, { end: MAX_BYTES })) chunks.push(chunk);
   } catch (error) {
     throw new KubeconfigError(`${what}: ${path} can't be read: ${codeOf(error)}`);
@@ -17,7 +17,7 @@ export async function readSmallFile(path: string, what: string): Promise<string>
   return content.toString("utf8");
 }
 
-/** What the system calls a failure: `ENOENT`. */
+/** The system's error code: `ENOENT`. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

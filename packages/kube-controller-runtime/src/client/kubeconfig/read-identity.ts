@@ -13,15 +13,15 @@ interface Pair {
 }
 
 /**
- * Reads every file that the settings name. Throws when one can't be read or a certificate and its key do not
- * belong together, as in the middle of a rotation.
+ * Reads every file that the settings refer to. Throws if one can't be read, or if a certificate and its key
+ * do not match, as during a rotation.
  */
 export async function readIdentity(
   { cluster, user }: Settings,
   answer: PluginCredential | undefined,
 ): Promise<Identity> {
   const pair = answer?.certificate ?? (await pairOf(user));
-  if (pair) check(pair, answer?.certificate ? "the answer of the exec plugin" : whereOf(user));
+  if (pair) check(pair, answer?.certificate ? "the output of the exec plugin" : whereOf(user));
   return {
     tls: { ...(await trustOf(cluster)), ...pair },
     headers: { ...(await authorization(user, answer)), ...user.impersonation },
@@ -45,7 +45,7 @@ function whereOf({ certificate }: UserSettings): string {
   return `${certificate?.cert.field} and ${certificate?.key.field} of ${certificate?.cert.where}`;
 }
 
-/** What OpenSSL says of a key is left out. */
+/** The message of OpenSSL is omitted, because it may describe the key. */
 function check({ cert, key }: Pair, where: string): void {
   let belongTogether: boolean;
   try {
@@ -71,10 +71,11 @@ function nameOf(token: Material): string {
   return `${token.field} of ${token.where}${file}`;
 }
 
-/** Files that people write by hand end with a newline, which no header may contain. */
+/** Manually created files end with a newline, which is not allowed in a header. */
 function bearer(content: string, name: string): RequestHeaders {
   const token = content.trim();
   if (token === "") throw new KubeconfigError(`${name} is empty`);
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new KubeconfigError(`${name} has characters that no token has`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new KubeconfigError(`${name} has characters that are not allowed in a token`);
   return { Authorization: `Bearer ${token}` };
 }

@@ -9,12 +9,12 @@ const pair = { "client-certificate-data": base64(pem.cert), "client-key-data": b
 
 const users: readonly [field: string, user: object, because: string][] = [
   ["token", { token: 5 }, "must be a string"],
-  ["token", { token: `${secret}\n${secret}` }, "has characters that no token has"],
+  ["token", { token: `${secret}\n${secret}` }, "has characters that are not allowed in a token"],
   ["tokenFile", { tokenFile: "missing" }, "can't be read: ENOENT"],
   ["tokenFile", { tokenFile: "empty" }, "is empty"],
   ["tokenFile", { tokenFile: "huge" }, "is larger than 1 MiB"],
-  ["token or tokenFile and username", { token: secret, username: "u" }, "keep one"],
-  ["token or tokenFile and exec", { token: secret, ...execUser("true") }, "keep one"],
+  ["token or tokenFile and username", { token: secret, username: "u" }, "set only one"],
+  ["token or tokenFile and exec", { token: secret, ...execUser("true") }, "set only one"],
   ["password", { password: secret }, "is set without username"],
   ["auth-provider", { "auth-provider": { name: "gcp", config: { token: secret } } }, "use exec"],
   ["as-groups", { "as-groups": ["a"] }, "is set without as"],
@@ -42,14 +42,14 @@ const users: readonly [field: string, user: object, because: string][] = [
   ["command", execUser("", { command: "" }), "is missing"],
   ["args", execUser("", { args: [1] }), "must be a list of strings"],
   ["env", execUser("", { env: { A: secret } }), "must be a list"],
-  ["interactiveMode", execUser("", { interactiveMode: "Always" }), "there is no terminal"],
+  ["interactiveMode", execUser("", { interactiveMode: "Always" }), "has no terminal"],
   ["interactiveMode", execUser("", { interactiveMode: "Sometimes" }), "must be Never, IfAvailable or Always"],
 ];
 
 const clusters: readonly [field: string, cluster: object, because: string][] = [
   ["server", { server: "" }, "is missing"],
-  ["server", { server: "api.example.com:6443" }, "must be a URL that begins with https:// or http://"],
-  ["server", { server: `https://me:${secret}@api` }, "neither credentials nor a query"],
+  ["server", { server: "api.example.com:6443" }, "must be a URL that starts with https:// or http://"],
+  ["server", { server: `https://me:${secret}@api` }, "must not contain credentials or a query"],
   ["certificate-authority", { "certificate-authority": "missing" }, "can't be read: ENOENT"],
   ["certificate-authority-data", { "certificate-authority-data": base64("CA") }, "is not PEM in base64"],
   ["insecure-skip-tls-verify", { "insecure-skip-tls-verify": "yes" }, "must be true or false"],
@@ -59,8 +59,8 @@ const clusters: readonly [field: string, cluster: object, because: string][] = [
     "together with certificate-authority",
   ],
   ["tls-server-name", { "tls-server-name": 1 }, "must be a string"],
-  ["proxy-url", { "proxy-url": `socks5://me:${secret}@proxy` }, "must begin with http:// or https://"],
-  ["proxy-url", { "proxy-url": `http://me:${secret}%zz@proxy` }, "malformed user or password"],
+  ["proxy-url", { "proxy-url": `socks5://me:${secret}@proxy` }, "must start with http:// or https://"],
+  ["proxy-url", { "proxy-url": `http://me:${secret}%zz@proxy` }, "invalid user or password"],
   ["proxy-url", { "proxy-url": `${secret} ` }, "is not a URL"],
 ];
 

@@ -49,7 +49,7 @@ describe("several files in KUBECONFIG", () => {
     });
     expect((await load(["", join(dir, "missing"), ...paths])).cluster.server.host).toBe("s");
     await expect(load([join(dir, "missing")])).rejects.toThrow(
-      `KUBECONFIG names no file that exists: ${join(dir, "missing")}`,
+      `KUBECONFIG does not name an existing file: ${join(dir, "missing")}`,
     );
   });
 });
@@ -77,7 +77,7 @@ describe("a named context", () => {
   });
 
   test("that no file has is refused by its name", async () => {
-    await expect(load("c")).rejects.toThrow('there is no context "c" in');
+    await expect(load("c")).rejects.toThrow('context "c" does not exist in');
   });
 });
 
@@ -125,7 +125,7 @@ users:
   });
 
   test.each([
-    ["is not YAML", "users: [secret-text", /is not valid YAML: \w+ in line 1$/],
+    ["is not YAML", "users: [secret-text", /is not valid YAML: \w+ at line 1$/],
     ["is no map", "- secret-text", /must be a map$/],
     ["has an alias that expands without end", "a: &a [*a]\nb: *a", /no current-context/],
     [
@@ -142,19 +142,19 @@ users:
     [
       "has two entries of one name",
       "users: [{name: a, user: {token: secret-text}}, {name: a}]",
-      /user "a" in .* is there twice: remove one$/,
+      /user "a" in .* is defined twice: remove one$/,
     ],
     ["has no current-context", "{}", /has no current-context; set --kubeconfig or KUBECONFIG$/],
-    ["names a context that it does not have", "current-context: x", /names no context in/],
+    ["names a context that it does not have", "current-context: x", /does not exist in/],
     [
       "names a cluster that it does not have",
       "{current-context: x, contexts: [{name: x, context: {cluster: c}}]}",
-      /cluster of context "x" in .* names no cluster/,
+      /cluster of context "x" in .* does not exist in the kubeconfig/,
     ],
     [
       "names a user that it does not have",
       "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: 'https://s'}}]}",
-      /user of context "x" in .* names no user/,
+      /user of context "x" in .* does not exist in the kubeconfig/,
     ],
     ["is larger than 1 MiB", " ".repeat(1024 * 1024 + 1), /is larger than 1 MiB$/],
   ])("that %s is refused with its name and without its content", async (_, text, message) => {

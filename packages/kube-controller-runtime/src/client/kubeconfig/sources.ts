@@ -7,13 +7,13 @@ import { readKubeconfig } from "./file.ts";
 import { currentSettings, type Settings } from "./merge.ts";
 
 export interface CredentialsSource {
-  /** A kubeconfig file; when absent `KUBECONFIG`, the service account and `~/.kube/config` are tried. */
+  /** A kubeconfig file; defaults to `KUBECONFIG`, the service account and `~/.kube/config`. */
   readonly kubeconfig?: string | undefined;
-  /** A context of the kubeconfig; its current one when absent. */
+  /** A context of the kubeconfig; defaults to its current one. */
   readonly context?: string | undefined;
 }
 
-/** What a process finds around it. */
+/** The environment of a process. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
@@ -21,7 +21,7 @@ export interface Surroundings {
   readonly serviceAccount: string;
 }
 
-/** Of this process. */
+/** The environment of this process. */
 export function ownSurroundings(): Surroundings {
   return {
     env: process.env,
@@ -43,13 +43,13 @@ export async function loadSettings(
   throw new KubeconfigError("no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG");
 }
 
-/** As kubectl does, files of a list that are not there are passed over. */
+/** Like kubectl, ignores missing files of a list. */
 async function readExisting(list: string) {
   const paths = list.split(delimiter).filter((path) => path !== "");
   const present = [];
   for (const path of paths) if (await exists(path)) present.push(path);
   if (present.length === 0)
-    throw new KubeconfigError(`KUBECONFIG names no file that exists: ${paths.join(", ")}`);
+    throw new KubeconfigError(`KUBECONFIG does not name an existing file: ${paths.join(", ")}`);
   return Promise.all(present.map(readKubeconfig));
 }
 

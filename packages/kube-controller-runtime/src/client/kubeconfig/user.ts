@@ -4,17 +4,17 @@ import type { Entry } from "./file.ts";
 import { fileOrData, type Material, pathIn } from "./material.ts";
 import { type PluginSettings, pluginSettings } from "./plugin-settings.ts";
 
-/** How we prove who we are. */
+/** The client's credentials. */
 export interface UserSettings {
   readonly token?: Material | undefined;
   readonly basic?: string | undefined;
   readonly certificate?: { readonly cert: Material; readonly key: Material } | undefined;
   readonly plugin?: PluginSettings | undefined;
-  /** For requests in somebody else's name. */
+  /** Headers for impersonation. */
   readonly impersonation: RequestHeaders;
 }
 
-/** A user of a kubeconfig; throws over what can't be honored. */
+/** Parses a user of a kubeconfig; throws if a setting is not supported. */
 export function userSettings(entry: Entry): UserSettings {
   const { fields } = entry;
   const provider = fields.map("auth-provider");
@@ -26,14 +26,14 @@ export function userSettings(entry: Entry): UserSettings {
     certificate: certificateOf(entry),
     plugin: pluginSettings(entry),
   };
-  // client-go refuses or silently prefers one of them; which one is nothing to guess about.
+  // client-go rejects some combinations and silently prefers one of the others: reject all of them.
   const { token, basic, plugin } = settings;
   const methods = [token && "token or tokenFile", basic && "username", plugin && "exec"].filter(Boolean);
-  if (methods.length > 1) throw fields.refuse(methods.join(" and "), "are all set: keep one");
+  if (methods.length > 1) throw fields.refuse(methods.join(" and "), "are mutually exclusive: set only one");
   return { ...settings, impersonation: impersonation(fields) };
 }
 
-/** As in client-go, the file wins: the token beside it is what it held when somebody wrote the kubeconfig. */
+/** As in client-go, the file wins: the inline token is its value when the kubeconfig was written. */
 function tokenOf(entry: Entry): Material | undefined {
   const { fields } = entry;
   const file = pathIn(entry, "tokenFile");
@@ -58,7 +58,7 @@ function certificateOf(entry: Entry): UserSettings["certificate"] {
   return undefined;
 }
 
-/** The headers by which a request is made in another user's name. */
+/** The headers for impersonation. */
 function impersonation(fields: Fields): RequestHeaders {
   const [user, uid, groups] = [fields.text("as"), fields.text("as-uid"), fields.texts("as-groups")];
   const extra = fields.map("as-user-extra");
@@ -79,7 +79,7 @@ function impersonation(fields: Fields): RequestHeaders {
   return headers;
 }
 
-/** Names of extra fields may hold any character; the API server decodes percent signs. */
+/** Names of extra fields may contain any character; the API server decodes percent-encoding. */
 function escaped(key: string): string {
   return key.replace(/[^\w!#$&'*+.^`|~-]/gu, (character) =>
     [...Buffer.from(character)]
@@ -94,7 +94,7 @@ function refuseUnsendable(headers: RequestHeaders, fields: Fields): void {
     if (!sendable)
       throw fields.refuse(
         "as, as-uid, as-groups or as-user-extra",
-        `does not fit into the HTTP header ${name}`,
+        `is not valid in the HTTP header ${name}`,
       );
   }
 }

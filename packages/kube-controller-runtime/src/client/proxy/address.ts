@@ -1,22 +1,22 @@
 import { KubeconfigError } from "../kubeconfig-error.ts";
 
-/** An HTTP proxy that opens tunnels. */
+/** An HTTP proxy that supports CONNECT. */
 export interface ProxyAddress {
   readonly host: string;
   readonly port: number;
-  /** Whether the proxy itself is spoken to by TLS. */
+  /** Whether the connection to the proxy itself uses TLS. */
   readonly isSecure: boolean;
   /** The value of `Proxy-Authorization`. */
   readonly authorization: string | undefined;
 }
 
-/** The proxy that a URL names. `where` is all that a message says of it: the URL may hold a password. */
+/** Parses the URL of a proxy. Errors contain only `where`, because the URL may contain a password. */
 export function proxyOf(text: string, where: string): ProxyAddress {
   const url = URL.parse(text);
   if (!url?.hostname) throw new KubeconfigError(`${where} is not a URL`);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new KubeconfigError(
-      `${where} must begin with http:// or https://: other proxies are not supported`,
+      `${where} must start with http:// or https://: other proxies are not supported`,
     );
   const isSecure = url.protocol === "https:";
   const { username, password } = url;
@@ -33,6 +33,6 @@ function decoded(text: string, where: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new KubeconfigError(`${where} has a malformed user or password`);
+    throw new KubeconfigError(`${where} has an invalid user or password`);
   }
 }

@@ -9,15 +9,15 @@ interface Target {
 }
 
 /**
- * The proxy that the environment names for a server, by the rules of Go's `ProxyFromEnvironment`, which client-go
- * and kubectl follow: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, upper case before lower case, and
- * none for localhost, loopback addresses and what `NO_PROXY` lists.
+ * The proxy for a server according to the environment, by the rules of Go's `ProxyFromEnvironment`, which
+ * client-go and kubectl use: `HTTPS_PROXY` or `HTTP_PROXY` by the server's scheme, upper case before lower
+ * case, and no proxy for localhost, loopback addresses and entries of `NO_PROXY`.
  */
 export function proxyFromEnvironment(server: URL, env: NodeJS.ProcessEnv): ProxyAddress | undefined {
   const name = server.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
   const address = env[name] || env[name.toLowerCase()];
   if (!address || isExempt(server, env.NO_PROXY || env.no_proxy || "")) return undefined;
-  // Go takes "proxy:3128" for a host, too.
+  // Go also accepts "proxy:3128".
   return proxyOf(/^[\w+.-]+:\/\//.test(address) ? address : `http://${address}`, name);
 }
 
@@ -40,13 +40,13 @@ function matches(item: string, target: Target): boolean {
   return target.family === 0 && isDomainOf(host, target.host);
 }
 
-/** `host`, `host:port`, `[::1]:port` or a bare IPv6 address. */
+/** Parses `host`, `host:port`, `[::1]:port` or a bare IPv6 address. */
 function hostAndPort(item: string): { host: string; port: string } {
   const [, host, port = ""] = isIP(item) ? [] : (/^(.*):(\d*)$/.exec(item) ?? []);
   return { host: unmapped(host?.replace(/^\[|\]$/g, "") ?? item), port };
 }
 
-/** An IPv4 address that is written as an IPv6 one is the IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function unmapped(host: string): string {
   if (isIP(host) !== 6) return host;
   const [, high = "", low = ""] = /^\[::ffff:(\w+):(\w+)\]$/.exec(new URL(`http://[${host}]`).hostname) ?? [];
@@ -56,7 +56,9 @@ function unmapped(host: string): string {
     .join(".");
 }
 
-/** "example.com" is the domain and all below it; ".example.com" and "*.example.com" only what is below. */
+/**
+ * "example.com" matches the domain and its subdomains; ".example.com" and "*.example.com" only subdomains.
+ */
 function isDomainOf(domain: string, host: string): boolean {
   const suffix = domain.replace(/^\*\./, ".");
   if (suffix.startsWith(".")) return host.endsWith(suffix);

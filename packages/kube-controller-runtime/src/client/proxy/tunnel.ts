@@ -4,23 +4,24 @@ import { connect, isIP, type Socket } from "node:net";
 import { connect as connectSecure, getCACertificates } from "node:tls";
 import type { ProxyAddress } from "./address.ts";
 
-/** Which connection to open, and until when. */
+/** The connection to open, and its deadline. */
 export interface TunnelTarget {
   readonly hostname: string;
   readonly port: string | number;
   readonly timeoutMs: number;
-  /** An authority to believe for the proxy itself, besides those that Node believes. */
+  /** A CA to trust for the proxy itself, in addition to those of Node.js. */
   readonly ca?: string | undefined;
 }
 
 /**
- * Opens a connection through a proxy by CONNECT. The proxy sees the server's address and never our certificate;
- * its own certificate is always checked. Rejects when it refuses or does not answer in time.
+ * Opens a connection through a proxy by CONNECT. The proxy receives the server's address but never the client
+ * certificate; its own certificate is always verified. Rejects if the proxy refuses or does not respond in
+ * time.
  */
 export async function openTunnel(proxy: ProxyAddress, target: TunnelTarget): Promise<Socket> {
   const asking = askFor(proxy, target);
   const seconds = target.timeoutMs / 1_000;
-  const late = () => asking.destroy(new Error(`gave no answer within ${seconds} seconds`));
+  const late = () => asking.destroy(new Error(`did not respond within ${seconds} seconds`));
   const timer = setTimeout(late, target.timeoutMs);
   try {
     const [response, socket, head] = (await once(asking.end(), "connect")) as [
@@ -30,7 +31,7 @@ export async function openTunnel(proxy: ProxyAddress, target: TunnelTarget): Pro
     ];
     if (response.statusCode !== 200) {
       socket.destroy();
-      throw new Error(`answered CONNECT with ${response.statusCode}`);
+      throw new Error(`responded to CONNECT with ${response.statusCode}`);
     }
     if (head.length > 0) socket.unshift(head);
     return socket;
