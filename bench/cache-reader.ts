@@ -1,4 +1,4 @@
-/** Fills a cache and reports, a line of JSON each, when it is synced and how many updates it has seen. */
+/** Fills a cache and reports, as JSON lines, when it is synced and how many updates it has received. */
 
 import {
   Cache,

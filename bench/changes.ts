@@ -4,7 +4,7 @@ import type { Follower } from "./follow.ts";
 
 const MAX_REPLICAS = 9;
 
-/** How many pods a Deployment asks for, and since which generation of its spec. */
+/** The number of replicas of a Deployment, and the generation of its spec that set it. */
 interface Wish {
   readonly replicas: number;
   readonly generation: number;
@@ -15,7 +15,7 @@ interface Awaited {
   readonly seen: () => void;
 }
 
-/** Changes control planes and their Deployments as a person does, and sees when the operator has acted on it. */
+/** Changes control planes and their Deployments like a user, and waits for the operator's reaction. */
 export class Changes {
   readonly #person: Client;
   readonly #namespace: string;
@@ -34,7 +34,7 @@ export class Changes {
     });
   }
 
-  /** Asks for another number of pods; returns once the Deployment has it. */
+  /** Changes the number of replicas; resolves once the Deployment has it. */
   async make(name: string): Promise<void> {
     const replicas = (this.#replicasOf(name) % MAX_REPLICAS) + 1;
     const seen = this.#until(name, (wish) => wish.replicas === replicas);
@@ -43,7 +43,7 @@ export class Changes {
     await seen;
   }
 
-  /** Scales the Deployment behind the operator's back; returns once the operator has scaled it back. */
+  /** Scales the Deployment directly; resolves once the operator has reverted it. */
   async makeDrift(name: string): Promise<void> {
     const replicas = this.#replicasOf(name);
     const ref = { namespace: this.#namespace, name };

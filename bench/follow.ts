@@ -24,7 +24,7 @@ export class Follower implements Disposable {
     this.#client = client;
   }
 
-  /** Returns once what is there already has been reported. */
+  /** Resolves once the existing objects have been reported. */
   async follow<T extends KubeObject>(kind: Kind<T>, onChange: (change: Change<T>) => void): Promise<void> {
     const cache = new Cache(kind, {
       client: this.#client,
@@ -38,7 +38,7 @@ export class Follower implements Disposable {
     await cache.whenSynced();
   }
 
-  /** Reports every pod of a Deployment ready as soon as its spec is seen: one request for each spec. */
+  /** Reports every pod of a Deployment as ready once its spec is seen, with one request for each spec. */
   async playKubelet(): Promise<void> {
     await this.follow(Deployment, ({ type, object }) => {
       const isReported = object.status?.observedGeneration === object.metadata.generation;
@@ -50,7 +50,7 @@ export class Follower implements Disposable {
     this.#stop.abort();
   }
 
-  /** Tries until it succeeds, as a fleet with a Deployment less never converges. */
+  /** Retries until it succeeds, because the fleet would never converge otherwise. */
   async #reportReady({ metadata, spec }: Stored<Deployment>): Promise<void> {
     const { namespace, name, generation } = metadata;
     const replicas = spec?.replicas ?? 1;

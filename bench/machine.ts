@@ -2,7 +2,7 @@ import { cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
 import { readGoModule } from "kube-controller-runtime/testing/binaries";
 
-/** What the figures depend on. */
+/** The environment of the measurement. */
 export interface Machine {
   readonly processor: string;
   readonly cores: number;

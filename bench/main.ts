@@ -17,8 +17,8 @@ import { takeovers } from "./workloads/takeover.ts";
 
 /**
  * Measures the operator on a local cluster: `node bench/main.ts [workload...] [--sizes N,N] [--objects N]
- * [--secrets N,N] [--runs N] [--publish]`. Without names all workloads run. Nothing here is a test: a busy
- * machine gives worse figures, not failures.
+ * [--secrets N,N] [--runs N] [--publish]`. Runs all workloads by default. This is not a test: a busy machine
+ * produces worse figures, not failures.
  */
 
 /** In the order of the report. */
@@ -45,7 +45,7 @@ const numbers = (list: string) =>
     .toSorted((a, b) => a - b);
 
 const scale: Scale = {
-  // The largest takes as long as all others together: only the report has it without being asked.
+  // The largest takes as long as all others together, so it is only included by default for the report.
   sizes: numbers(values.sizes ?? (values.publish ? "50,200,1000" : "50,200")),
   objects: Number(values.objects),
   secrets: numbers(values.secrets),
@@ -53,7 +53,7 @@ const scale: Scale = {
 };
 const unknown = positionals.find((name) => !WORKLOADS.some((workload) => workload.name === name));
 if (unknown) {
-  console.error(`"${unknown}" is no workload: ${WORKLOADS.map(({ name }) => name).join(", ")}`);
+  console.error(`unknown workload "${unknown}"; use one of ${WORKLOADS.map(({ name }) => name).join(", ")}`);
   process.exit(1);
 }
 
@@ -72,7 +72,7 @@ if (values.publish) {
   const order = WORKLOADS.map(({ name }) => name);
   await publish(results, order);
 }
-// A goal that is missed is no failure.
+// A missed goal is not a failure.
 const failed = results.some(({ figures }) => figures.some(({ value }) => Number.isNaN(value)));
 process.exit(failed ? 1 : 0);
 
@@ -85,8 +85,8 @@ const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
 const [BEGIN, END] = ["<!-- begin: make bench -->", "<!-- end: make bench -->"];
 
 /**
- * Puts the figures into `bench/results.json` and, between its markers, into `docs/performance.md`. Workloads that were
- * measured alone leave the figures of the others.
+ * Writes the figures to `bench/results.json` and, between the markers, to `docs/performance.md`. Figures of
+ * other workloads are kept.
  */
 async function publish(results: readonly WorkloadResult[], order: readonly string[]): Promise<void> {
   const earlier = await readFile(JSON_FILE, "utf8").then(

@@ -9,7 +9,7 @@ import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 const POLL_MS = 20;
 const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));
 
-/** Starts what a release runs, as the leader of a Lease in the given namespace; resolves once it is ready. */
+/** Starts the release bundle with a Lease in the given namespace; resolves once it is ready. */
 export function startBundle(
   cluster: ClusterAccess,
   leaseNamespace: string,
@@ -18,12 +18,15 @@ export function startBundle(
   return startOperatorProcess(cluster, [`--leader-election-namespace=${leaseNamespace}`, ...flags], BUNDLE);
 }
 
-/** Waits until it leads: only then does it work. Those that are ready have their caches filled. */
+/**
+ * Waits until it is the leader, because only the leader works. Its caches are already synced when it is
+ * ready.
+ */
 export async function untilLeading(operator: OperatorProcess): Promise<void> {
   while (!operator.isLeader) await sleep(POLL_MS);
 }
 
-/** Does something that needs the operator, and fails with its last words when it ends meanwhile. */
+/** Runs work that needs the operator; fails with the end of its log if it exits in the meantime. */
 export async function whileRunning<T>(
   { program }: Pick<OperatorProcess, "program">,
   work: Promise<T>,
@@ -34,7 +37,7 @@ export async function whileRunning<T>(
   return Promise.race([work, ended]);
 }
 
-/** Waits until the operator has reported on the control plane's present spec. */
+/** Waits until the operator has reported on the control plane's current spec. */
 export async function untilReported(person: Client, ref: { namespace: string; name: string }): Promise<void> {
   for (;;) {
     const { metadata, status } = await person.get(CoderControlPlane, ref);
@@ -43,7 +46,7 @@ export async function untilReported(person: Client, ref: { namespace: string; na
   }
 }
 
-/** A control plane that refers to one Secret, whose content the operator needs. */
+/** A control plane that refers to one Secret. */
 export function referringControlPlane(namespace: string): CoderControlPlane {
   return aControlPlane({ namespace, spec: { licenseSecretRef: { name: "license" } } });
 }

@@ -2,22 +2,22 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const SAMPLE_MS = 500;
-/** Memory is settled when it moved by less than this over so many samples. */
+/** Memory is settled if it changed by less than this over this many samples. */
 const STEADY = { megabytes: 0.5, samples: 20 };
 const TIME_LIMIT_MS = 90_000;
 
-/** A process is calm once it has used less than this part of a core for so long. */
+/** A process is calm once it has used less than this share of a core for this time. */
 const CALM = { cores: 0.1, forMs: 1_500, withinMs: 30_000 };
 
-/** What `/proc` counts processor time in: the same on every Linux that Node runs on. */
+/** The unit of CPU time in `/proc`: the same on every Linux that Node.js supports. */
 const TICKS_PER_SECOND = 100;
 
-/** The most resident memory that a process ever had, in megabytes of 1024 × 1024 bytes. */
+/** The maximum resident memory of a process in MiB. */
 export function peakResident(pid: number): Promise<number> {
   return memory(pid, "VmHWM");
 }
 
-/** The resident memory once it no longer moves, or after a minute and a half of moving. */
+/** The resident memory once it is stable, or after a minute and a half. */
 export async function settledResident(pid: number): Promise<number> {
   const samples: number[] = [];
   for (const deadline = performance.now() + TIME_LIMIT_MS; performance.now() < deadline; ) {
@@ -29,15 +29,15 @@ export async function settledResident(pid: number): Promise<number> {
   return samples.at(-1) ?? Number.NaN;
 }
 
-/** The processor time that a process has used since its start, in seconds. */
+/** The CPU time of a process since its start, in seconds. */
 export async function processorSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The name of the program comes first, in parentheses, and may contain anything.
+  // The program name is in parentheses and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Waits until a process has done what it does after its start; after half a minute it counts as calm anyway. */
+/** Waits until a process has finished its start-up work, for at most half a minute. */
 export async function untilCalm(pid: number): Promise<void> {
   const deadline = performance.now() + CALM.withinMs;
   let before = await processorSeconds(pid);
@@ -49,7 +49,7 @@ export async function untilCalm(pid: number): Promise<void> {
   }
 }
 
-/** As the kernel counts it. Linux only. */
+/** As counted by the kernel. Linux only. */
 async function memory(pid: number, field: "VmRSS" | "VmHWM"): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const [, kilobytes] = new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status) ?? [];

@@ -4,7 +4,7 @@ import type { Figure } from "./workload.ts";
 export interface WorkloadResult {
   readonly workload: string;
   readonly title: string;
-  /** When its last figure was taken, in RFC 3339, and where. */
+  /** When its last figure was measured, in RFC 3339, and where. */
   readonly measuredAt: string;
   readonly machine: Machine;
   readonly figures: readonly Figure[];

@@ -3,13 +3,13 @@ import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 
-/** A stretch of time by the clock of this machine, which the API server shares. */
+/** A period by the clock of this machine, which the API server shares. */
 export interface Period {
   readonly from: Date;
   readonly to: Date;
 }
 
-/** What an operator, ours by default, asked of the API server in a period: each request once, and nothing about its Lease. */
+/** An operator's requests to the API server in a period, each counted once, without those for its Lease. */
 export async function operatorRequests(
   cluster: ClusterAccess,
   { from, to }: Period,
@@ -25,14 +25,14 @@ export async function operatorRequests(
   );
 }
 
-/** How many of them change something. */
+/** The number of writes. */
 export function writesAmong(requests: readonly AuditRequest[]): number {
   return requests.filter(({ verb }) => WRITES.includes(verb)).length;
 }
 
 /**
- * How many of them change something, apart from what follows from having asked coderd for entitlements so
- * often: each time may put a new date into the status of a control plane.
+ * The number of writes without those that follow from asking coderd for entitlements: each of these may
+ * update a date in the status of a control plane.
  */
 export function writesBesidesRefreshes(requests: readonly AuditRequest[], refreshes: number): number {
   const ofStatus = requests.filter(
@@ -41,7 +41,7 @@ export function writesBesidesRefreshes(requests: readonly AuditRequest[], refres
   return writesAmong(requests) - Math.min(writesAmong(ofStatus), refreshes);
 }
 
-/** A watch is in the log when it starts and again when it ends; one that was refused only when it ends. */
+/** A watch is logged when it starts and when it ends; a rejected one only when it ends. */
 function isEndOfWatch({ verb, stage, code = 0 }: AuditRequest): boolean {
   return verb === "watch" && stage === "ResponseComplete" && code < 400;
 }

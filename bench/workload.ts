@@ -1,33 +1,33 @@
-/** One line of a report: what was measured, what came out, and what it must not exceed. */
+/** One line of a report: what was measured, the value, and its limit. */
 export interface Figure {
   readonly what: string;
-  /** Not a number when it could not be measured. */
+  /** NaN if it could not be measured. */
   readonly value: number;
   readonly unit: string;
   readonly limit?: number | undefined;
 }
 
-/** How much load to make: the defaults are those of the report. */
+/** The amount of load; the defaults are those of the report. */
 export interface Scale {
-  /** Of the fleets, each so many control planes and as many provisioners, smallest first. */
+  /** The sizes of the fleets: the number of control planes, and of provisioners, in ascending order. */
   readonly sizes: readonly number[];
   readonly objects: number;
-  /** How many unrelated Secrets there are, fewest first. */
+  /** The numbers of unrelated Secrets, in ascending order. */
   readonly secrets: readonly number[];
   readonly runs: number;
 }
 
-/** Something to measure, with clusters and processes of its own. */
+/** A measurement with its own clusters and processes. */
 export interface Workload {
   readonly name: string;
   readonly title: string;
   run(scale: Scale, report: Report): Promise<Figure[]>;
 }
 
-/** Says how far a workload is, to whoever waits for it. */
+/** Reports the progress of a workload. */
 export type Report = (progress: string) => void;
 
-/** Measures a part. One that fails becomes a figure that says so, and whatever else is measured goes on. */
+/** Measures a part. A failure becomes a figure, and the other measurements continue. */
 export async function attempted(
   what: string,
   report: Report,
@@ -45,13 +45,13 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The smallest value that is not exceeded by this part of them, such as 0.99. */
+/** The smallest value that is not exceeded by this share of the values, such as 0.99. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
 }
 
-/** Does so many things, some at a time, in the order of their numbers. */
+/** Runs this many tasks, some concurrently, in the order of their numbers. */
 export async function concurrently(
   count: number,
   atOnce: number,
@@ -64,7 +64,7 @@ export async function concurrently(
   await Promise.all(Array.from({ length: atOnce }, worker));
 }
 
-/** The milliseconds that something takes. */
+/** The duration in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
   await work();

@@ -2,7 +2,9 @@ import { Cache, type Client, createLogger, type Stored, systemClock } from "kube
 import { NAMESPACE } from "./manifests.ts";
 import { CAST, type CoderObject, type Row, rowOf } from "./rows.ts";
 
-/** Follows our objects in the cluster, so that the table is always what the API server has. */
+/**
+ * Watches the custom resources in the cluster, so that the table always shows the state of the API server.
+ */
 export class Board implements AsyncDisposable {
   readonly #caches: readonly Cache<CoderObject>[];
   readonly #stop = new AbortController();
@@ -15,7 +17,7 @@ export class Board implements AsyncDisposable {
     this.#watching = Promise.all(this.#caches.map((cache) => cache.run(this.#stop.signal)));
   }
 
-  /** The objects of the demo, there or not, and any that somebody has added. */
+  /** The objects of the demo, even if they do not exist, and any other custom resources. */
   rows(): Row[] {
     return CAST.flatMap(({ kind, name }, index) => {
       const objects: Stored<CoderObject>[] = [...(this.#caches[index]?.all() ?? [])];

@@ -13,25 +13,25 @@ import { watch } from "./watch.ts";
 import { startWorld, type World, type WorldOptions } from "./world.ts";
 
 export interface DemoOptions extends WorldOptions {
-  /** End as soon as everything is ready, or with an error when that takes longer than `withinMs`. */
+  /** End as soon as everything is ready, or with an error after `withinMs`. */
   readonly once: boolean;
   readonly withinMs: number;
 }
 
-/** What the demo has of its surroundings. */
+/** The environment of the demo. */
 export interface Surroundings {
   readonly screen: Screen;
-  /** Aborted when somebody wants the demo to end. */
+  /** Aborted to end the demo. */
   readonly signal: AbortSignal;
-  /** Whether the real Coder is there, and could be asked for. */
+  /** Whether the real Coder is available. */
   readonly offersRealCoder: boolean;
 }
 
 const TICK_MS = 200;
 
 /**
- * Starts everything, shows it until it is ready or is asked to end, and takes everything down again. Rejects
- * when asked to end before everything had started.
+ * Starts everything, shows it until it is ready or the demo is ended, and removes everything. Rejects if it
+ * is ended before everything has started.
  */
 export async function runDemo(options: DemoOptions, surroundings: Surroundings): Promise<void> {
   const { screen, signal } = surroundings;
@@ -63,7 +63,10 @@ interface Stage {
   readonly signal: AbortSignal;
 }
 
-/** Shows what happens until `enough` of what is not ready yet, until the time is over, or until asked to end. */
+/**
+ * Shows the progress until `enough` returns true for the objects that are not ready, or until the timeout or
+ * the end of the demo.
+ */
 function follow(
   { world, board, show, signposts, signal }: Stage,
   enough: (late: readonly string[]) => boolean,
@@ -87,7 +90,7 @@ function describeReplicas(replicas: readonly Replica[]): string {
     .join(" · ");
 }
 
-/** What coderd itself has to show for the work of the operator. */
+/** The operator's results in coderd. */
 function describeCoderd({ licenses, keys, daemons, proxies }: CoderdDeployment): string {
   return [
     "simulated",
@@ -98,7 +101,7 @@ function describeCoderd({ licenses, keys, daemons, proxies }: CoderdDeployment):
   ].join(" · ");
 }
 
-/** What a person would look at first. */
+/** The first output for a user. */
 async function listing({ cluster }: World): Promise<Line[]> {
   const { stdout } = await cluster.kubectl(["get", "coder"]);
   return [[], [span("$ kubectl get coder")], ...stdout.split("\n").map((line) => [span(line)])];

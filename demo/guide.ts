@@ -1,19 +1,19 @@
 import { type Line, span } from "../src/plugin/terminal/text.ts";
 
-/** What somebody needs to know to play. */
+/** The information for using the demo. */
 export interface GuideFacts {
   readonly kubeconfig: string;
-  /** The path of the kubectl that fits this cluster. */
+  /** The path of the kubectl for this cluster. */
   readonly kubectl: string;
-  /** The folder with the plugin, and with the Node that runs it. */
+  /** The folder with the plugin and its Node.js. */
   readonly pluginFolder: string;
-  /** A file with the process of the replica that leads at the moment. */
+  /** A file with the PID of the current leader. */
   readonly leaderFile: string;
-  /** Log files of the operator, as a pattern for a shell. */
+  /** Log files of the operator, as a shell pattern. */
   readonly operatorLogs: string;
-  /** Where coderd answers, and its pods' output as a pattern for a shell; absent when it is simulated. */
+  /** The URL of coderd, and its pods' output as a shell pattern; absent if it is simulated. */
   readonly coderd?: { readonly url: string; readonly logs: string };
-  /** A manifest with another license; absent where there is none to offer. */
+  /** A manifest with another license; absent if there is none. */
   readonly otherLicense?: string;
   /** Whether the real Coder could run instead of the simulated one. */
   readonly offersRealCoder: boolean;
@@ -25,7 +25,7 @@ interface Idea {
   readonly effect: string;
 }
 
-/** How to play, and what one will see. */
+/** How to use the demo, and what to expect. */
 export function guide(facts: GuideFacts): Line[] {
   return [
     [],
@@ -123,7 +123,7 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
       title: "Ask why",
       command: "kubectl apply -f demo/manifests/trouble.yaml && kubectl coder why provisioner/gpu",
       effect:
-        "A pool that needs a Secret which nobody has made. `kubectl create secret generic cuda --from-literal=license=any` helps.",
+        "A pool that needs a missing Secret. `kubectl create secret generic cuda --from-literal=license=any` helps.",
     },
     {
       title: "Rotate a key",

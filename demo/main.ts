@@ -1,4 +1,4 @@
-/** `make demo`: the whole operator on this machine, with nothing to install and nothing left behind. */
+/** `make demo`: the whole operator on this machine, without an installation and without leftovers. */
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
@@ -22,13 +22,13 @@ const HELP = `usage: node demo/main.ts [--once] [--within <seconds>] [--real]
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
-    // Who asks twice does not want to wait. What is left then ends by itself a second later.
+    // A second signal ends the demo immediately. Remaining processes end by themselves a second later.
     if (stop.signal.aborted) process.exit(1);
     stop.abort();
   });
 }
 
-// A closed terminal or pipe: nobody is there to watch.
+// The terminal or pipe was closed.
 process.stdout.on("error", () => stop.abort());
 
 async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefined> {
@@ -54,7 +54,7 @@ async function optionsOf(args: readonly string[]): Promise<DemoOptions | undefin
   };
 }
 
-/** The Coder and Terraform that the end-to-end tests built, with licenses that this Coder takes. */
+/** The Coder and Terraform of the end-to-end tests, with licenses that this Coder accepts. */
 async function realCoder(): Promise<WorldOptions> {
   const binaries = await cachedCoderBinaries();
   if (!binaries) throw new Error("the real Coder is not in the cache; `make demo REAL=1` builds it");
@@ -73,7 +73,7 @@ try {
     await runDemo(options, { screen, signal: stop.signal, offersRealCoder });
   } else process.stdout.write(HELP);
 } catch (error) {
-  // Whoever ended it does not care what else went wrong by that.
+  // After an abort, other errors are consequences of it.
   if (!stop.signal.aborted) {
     process.stderr.write(`demo: ${messageOf(error)}\n`);
     process.exitCode = 1;

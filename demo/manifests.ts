@@ -2,16 +2,16 @@ import { readFile } from "node:fs/promises";
 
 export const NAMESPACE = "demo";
 
-/** In the order in which somebody who reads them would want them. */
+/** In a good order for reading. */
 const FILES = ["namespace", "secrets", "control-plane", "provisioner", "workspace-proxy"];
 
-/** What `manifests/secrets.yaml` leaves open. */
+/** The values that `manifests/secrets.yaml` lacks. */
 export interface SecretValues {
   readonly databaseUrl: string;
   readonly license: string;
 }
 
-/** All manifests of the demo as one document to apply. */
+/** All manifests of the demo as one document. */
 export async function manifests({ databaseUrl, license }: SecretValues): Promise<string> {
   const texts = await Promise.all(FILES.map(readManifest));
   return texts
@@ -20,7 +20,7 @@ export async function manifests({ databaseUrl, license }: SecretValues): Promise
     .replace("$LICENSE", () => license);
 }
 
-/** A Secret with another license, to apply over the first. */
+/** A Secret with another license, which replaces the first. */
 export function licenseManifest(license: string): string {
   const metadata = { name: "coder-license", namespace: NAMESPACE };
   return JSON.stringify(

@@ -1,7 +1,7 @@
 import { messageOf, systemClock } from "kube-controller-runtime";
 import type { OperatorProcess } from "../lab/operator-process.ts";
 
-/** How long a replica that ended stays away, so that one sees the other take over. */
+/** How long a replica stays down after it ended, so that the failover is visible. */
 const RESTART_MS = 3_000;
 
 export interface Replica {
@@ -13,8 +13,8 @@ export interface Replica {
 }
 
 /**
- * Several processes of the operator, of which one leads. One that ends is started again, as a Deployment
- * would do.
+ * Several processes of the operator, one of which leads. A process that ends is restarted, like in a
+ * Deployment.
  */
 export class Operators implements AsyncDisposable {
   readonly #processes: (OperatorProcess | undefined)[];
@@ -33,7 +33,7 @@ export class Operators implements AsyncDisposable {
     this.#supervising = processes.map((_, index) => this.#supervise(index));
   }
 
-  /** Returns once all of them say that they are ready. */
+  /** Resolves once all of them are ready. */
   static async start(
     count: number,
     start: () => Promise<OperatorProcess>,
@@ -47,7 +47,7 @@ export class Operators implements AsyncDisposable {
     throw failed.reason;
   }
 
-  /** Those that run. */
+  /** The running replicas. */
   get replicas(): Replica[] {
     return this.#processes.flatMap((operator, index) =>
       operator?.program.running

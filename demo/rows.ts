@@ -3,7 +3,7 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../src
 
 export type CoderObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
 
-/** The objects that the manifests make: until they exist, the table says so. */
+/** The objects of the manifests: the table also shows those that do not exist yet. */
 export const CAST: readonly { readonly kind: Kind<CoderObject>; readonly name: string }[] = [
   { kind: CoderControlPlane, name: "coder" },
   { kind: CoderProvisioner, name: "linux" },
@@ -12,14 +12,14 @@ export const CAST: readonly { readonly kind: Kind<CoderObject>; readonly name: s
 
 export const TITLE_WIDTH = 28;
 
-/** One object as the table shows it. */
+/** One object in the table. */
 export interface Row {
   /** `CoderControlPlane/coder` */
   readonly title: string;
-  /** What else there is to say in a few words, such as the license. */
+  /** Further information in a few words, such as the license. */
   readonly facts: readonly string[];
   readonly conditions: readonly Condition[];
-  /** Why it is not ready; absent when it is. */
+  /** Why it is not ready; absent if it is. */
   readonly blocked?: string;
 }
 
@@ -34,7 +34,7 @@ export function rowOf(kind: Kind<CoderObject>, name: string, object: Stored<Code
   };
 }
 
-/** Ready as a person would have it: the summary says so about the present spec, and no part says otherwise. */
+/** Ready means that the summary is True for the current spec, and that no other condition contradicts it. */
 function blocking(conditions: readonly Condition[], generation: number | undefined): string | undefined {
   const failing = conditions.find(({ status, type }) => status === "False" && type !== "Ready");
   if (failing) return `${failing.type} is False (${failing.reason}): ${failing.message}`;
@@ -58,7 +58,7 @@ function factsOf(object: Stored<CoderObject>): string[] {
   ];
 }
 
-/** What changed between two looks at an object, in one line for those who read a log; absent when nothing did. */
+/** The changes between two states of an object, in one line for a log; absent if there are none. */
 export function changeBetween(previous: Row | undefined, next: Row): string | undefined {
   const changes = [
     ...next.facts.filter((fact) => !previous?.facts.includes(fact)),
@@ -70,7 +70,7 @@ export function changeBetween(previous: Row | undefined, next: Row): string | un
   return changes.length > 0 ? `${next.title.padEnd(TITLE_WIDTH)}${changes.join("  ")}` : undefined;
 }
 
-/** The reason of a condition that has just become true goes without saying. */
+/** The reason of a condition that became True is omitted. */
 function conditionChange(before: Condition | undefined, { type, status, reason }: Condition): string[] {
   if (status === "Unknown" || (before?.status === status && before.reason === reason)) return [];
   const explained = status === "False" || before?.status === status;

@@ -5,7 +5,7 @@ import { frame, type Part } from "./view/frame.ts";
 import { RECENT, type Screen } from "./view/screen.ts";
 import { PART_NAMES, type PartName, type Progress } from "./world.ts";
 
-/** Keeps what there is to see, and passes everything that changes to the screen. */
+/** Stores the current view, and passes every change to the screen. */
 export class Show implements Progress {
   readonly #screen: Screen;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class Show implements Progress {
     this.#screen.happened(line, atMs);
   }
 
-  /** Takes in the objects as they are now. */
+  /** Updates the objects. */
   rows(rows: readonly Row[]): void {
     const known = new Map(this.#rows.map((row) => [row.title, row]));
     for (const row of rows) {

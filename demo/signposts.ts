@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import type { Replica } from "./operators.ts";
 
 /**
- * Files that commands on the screen name, because what they lead to changes: the process that leads, and the log of
- * each replica.
+ * Files that the commands on the screen refer to, because their targets change: the PID of the leader, and
+ * the log of each replica.
  */
 export class Signposts {
   readonly leader: string;
-  /** For a shell, which finds the log of every replica by it. */
+  /** A shell pattern for the logs of all replicas. */
   readonly logs: string;
   /** For the PATH: kubectl finds its plugin there. */
   readonly programs: string;
@@ -23,7 +23,7 @@ export class Signposts {
     this.logs = join(folder, "operator-*.log");
   }
 
-  /** Puts `kubectl coder` in its place: these sources, run by this Node. */
+  /** Installs `kubectl coder` there: these sources, run by this Node.js. */
   async placePlugin(): Promise<void> {
     const entry = fileURLToPath(new URL("../src/kubectl-coder.ts", import.meta.url));
     await mkdir(this.programs, { recursive: true });
@@ -31,7 +31,7 @@ export class Signposts {
     await writeFile(join(this.programs, "kubectl-coder"), script, { mode: 0o755 });
   }
 
-  /** Makes them lead to what runs now. While nobody leads, the last leader stays. */
+  /** Updates them. Without a leader, the previous one is kept. */
   async point(replicas: readonly Replica[]): Promise<void> {
     const wanted = JSON.stringify(replicas);
     if (wanted === this.#shown) return;

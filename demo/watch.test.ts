@@ -11,7 +11,7 @@ const blocked: Row = {
   blocked: "ExternalProvisionersEntitled is False (NotEntitled): the license has expired",
 };
 
-/** A demo whose objects are as each look finds them, the last for good. */
+/** A demo whose objects have these states in sequence, the last one permanently. */
 function demo(looks: readonly (readonly Row[])[]) {
   const clock = new VirtualClock();
   const stop = new AbortController();

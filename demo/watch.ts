@@ -3,7 +3,7 @@ import type { Row } from "./rows.ts";
 import { seconds } from "./show.ts";
 
 export interface WatchOptions {
-  /** Whether this is all that may still be late. */
+  /** Whether the given objects may still be not ready. */
   readonly enough: (late: readonly string[]) => boolean;
   readonly withinMs: number;
   readonly tickMs: number;
@@ -12,8 +12,8 @@ export interface WatchOptions {
 }
 
 /**
- * Looks at the objects again and again, until what is not ready yet is little enough or the signal is aborted. Rejects
- * with what is late, and why, when that takes longer than `withinMs`.
+ * Polls the objects until only acceptable ones are not ready, or the signal is aborted. Rejects with those
+ * that are not ready, and why, after `withinMs`.
  */
 export async function watch(look: () => Promise<readonly Row[]>, options: WatchOptions): Promise<void> {
   const { enough, withinMs, tickMs, clock, signal } = options;

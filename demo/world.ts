@@ -21,21 +21,21 @@ const CODERD_HOST = `coder.${NAMESPACE}.svc.cluster.local`;
 const REPLICAS = 2;
 
 export interface WorldOptions {
-  /** A real `coder` to run in the pods; they are played at a simulator when absent. */
+  /** A real `coder` for the pods; they are simulated by default. */
   readonly coderBinary?: string;
-  /** Folders with further programs that pods need. */
+  /** Folders with additional programs for the pods. */
   readonly path?: readonly string[];
-  /** The license to start with; one that the simulator takes when absent. */
+  /** The initial license; defaults to one for the simulator. */
   readonly license?: string;
-  /** One to change to; absent where only the simulator has one. */
+  /** Another license; absent if only the simulator has one. */
   readonly otherLicense?: string;
 }
 
-/** Called with what is going on while the world is made. */
+/** Called with the progress while the world is started. */
 export interface Progress {
   starting(part: PartName, detail: string): void;
   running(part: PartName, detail: string): void;
-  /** What happens to a part later. */
+  /** A later event of a component. */
   report(line: string): void;
 }
 
@@ -47,39 +47,39 @@ export interface World {
   readonly cluster: LocalCluster;
   readonly client: Client;
   readonly operators: Operators;
-  /** Absent when a real coderd runs. */
+  /** Absent if a real coderd runs. */
   readonly simulator: CoderdDeployment | undefined;
-  /** All that there is to apply. */
+  /** All manifests to apply. */
   readonly manifests: string;
-  /** Where coderd answers on this machine. */
+  /** The URL of coderd on this machine. */
   readonly coderdUrl: string;
-  /** A file with another license to apply, where there is one. */
+  /** A file with another license to apply, if there is one. */
   readonly otherLicense: string | undefined;
 }
 
-/** The coderd of the demo, and how its pods and the operator get to it. */
+/** The coderd of the demo, and how its pods and the operator reach it. */
 interface Coderd {
   readonly simulator: CoderdDeployment | undefined;
   readonly launch: Launch;
   readonly url: string;
 }
 
-/** What is needed to make a world. */
+/** The inputs for starting a world. */
 interface Making {
-  /** Where all that was started is left, also when something else fails. */
+  /** Owns everything that was started, even if something else fails. */
   readonly owned: AsyncDisposableStack;
   readonly progress: Progress;
-  /** Nothing more is started once it is aborted. */
+  /** Once aborted, nothing more is started. */
   readonly signal: AbortSignal;
 }
 
-/** Starts all parts. */
+/** Starts all components. */
 export async function startWorld(options: WorldOptions, making: Making): Promise<World> {
   const { owned, progress, signal } = making;
   const [cluster, postgres] = await startGround(making);
   signal.throwIfAborted();
   const database = await postgres.createDatabase(options.coderBinary ? "empty" : "migrated");
-  // coderd's driver insists on TLS by default.
+  // coderd's driver requires TLS by default.
   const databaseUrl = `${database.url}?sslmode=disable`;
   const client = await adminClient(cluster, "coder-k8s-demo");
   const coderd = options.coderBinary
@@ -103,7 +103,7 @@ export async function startWorld(options: WorldOptions, making: Making): Promise
   };
 }
 
-/** What everything else stands on. Both are waited for, so that a failure of one does not lose the other. */
+/** The cluster and the database. Waits for both, so that a failure of one does not leak the other. */
 async function startGround({ owned, progress }: Making): Promise<[LocalCluster, Postgres]> {
   progress.starting("Kubernetes", "etcd, API server and controllers");
   progress.starting("Postgres", "the database of coderd");
@@ -148,7 +148,7 @@ async function startOperators(
   return operators;
 }
 
-/** Beside the kubeconfig, in the folder that goes when the cluster goes. */
+/** Next to the kubeconfig, in the folder that is removed with the cluster. */
 async function writeLicense(license: string, cluster: LocalCluster): Promise<string> {
   const file = join(dirname(cluster.admin.kubeconfig), "premium-license.yaml");
   await writeFile(file, licenseManifest(license), { mode: 0o600 });

@@ -7,7 +7,7 @@ export interface ControlPlaneParts {
   readonly spec?: ControlPlaneSpec;
 }
 
-/** A control plane to create. It asks for no operator access, because most tests run no coderd. */
+/** A control plane to create. Operator access is disabled, because most tests run no coderd. */
 export function aControlPlane({
   namespace,
   name = "coder",
@@ -21,7 +21,7 @@ export function aControlPlane({
   };
 }
 
-/** What a spec that says nothing about its pods asks for. */
+/** The pod settings of an empty spec. */
 export const podOfEmptySpec = {
   command: [],
   envFrom: [],

@@ -3,10 +3,10 @@ import { type ClusterOptions, type LocalCluster, startCluster } from "kube-contr
 
 const config = (folder: string) => fileURLToPath(new URL(`../config/${folder}`, import.meta.url));
 
-/** Where the generated manifests of the operator are. */
+/** The generated manifests of the operator. */
 export const manifests = { crds: config("crd"), rbac: config("rbac"), policies: config("policy") };
 
-/** The service account to which the generated roles are bound. */
+/** The service account of the generated role bindings. */
 export const operatorAccount = { namespace: "coder-system", name: "coder-k8s" };
 
 /** A cluster with the operator's kinds, roles and admission policies. */

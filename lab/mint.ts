@@ -5,7 +5,9 @@ import type { CoderBinaries } from "../tools/coder/pins.ts";
 type LicenseKind = "premium" | "enterprise" | "trial" | "expired";
 type Minted<Kinds extends readonly LicenseKind[]> = { -readonly [Index in keyof Kinds]: string };
 
-/** Licenses signed for the licensed Coder of these binaries, one for each kind asked for, good for an hour. */
+/**
+ * Signs licenses for the licensed Coder of these binaries, one for each requested kind, valid for an hour.
+ */
 export async function mint<const Kinds extends readonly LicenseKind[]>(
   { coder }: Pick<CoderBinaries, "coder">,
   ...kinds: Kinds

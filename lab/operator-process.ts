@@ -8,15 +8,17 @@ import type { LogLine } from "./operator.ts";
 
 const SOURCES = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** Where the right was given already: a campaign of faults starts operators while the API server is down. */
+/**
+ * Leases for which the permission was already granted: fault tests start operators while the API server is
+ * down.
+ */
 const leaseGrants = new Set<string>();
 
 const LEASE_FLAG = "--leader-election-namespace=";
 
 /**
- * Starts the operator as users do, `coder-k8s controller` in a process of its own, under its own identity.
- * `flags` come after those that every test needs; `entry` is what Node runs. Returns once it says that it is
- * ready.
+ * Starts the operator like a user, `coder-k8s controller` in a separate process with its own identity.
+ * `flags` follow the common ones; `entry` is the file that Node.js runs. Resolves once it is ready.
  */
 export async function startOperatorProcess(
   cluster: ClusterAccess,
@@ -39,7 +41,7 @@ export async function startOperatorProcess(
   });
 }
 
-/** The operator's role knows of a Lease in its own namespace alone; tests keep theirs elsewhere. */
+/** The operator's role only grants access to a Lease in its own namespace; tests use other namespaces. */
 async function grantLease(cluster: ClusterAccess, flags: readonly string[]): Promise<void> {
   if (flags.includes("--no-leader-elect")) return;
   const given = flags.find((flag) => flag.startsWith(LEASE_FLAG))?.slice(LEASE_FLAG.length);
@@ -110,17 +112,17 @@ export class OperatorProcess implements AsyncDisposable {
     this.#place = place;
   }
 
-  /** Where it writes to; gone when it is disposed of. */
+  /** The log file, which is removed on disposal. */
   get logFile(): string {
     return logFileIn(this.#place.dir);
   }
 
-  /** All that it has written so far, whoever in it wrote it. */
+  /** All output so far. */
   get output(): string {
     return readFileSync(this.logFile, "utf8");
   }
 
-  /** All that it has logged so far; what is no JSON was not written by its logger. */
+  /** The parsed log so far; lines that are not JSON do not come from its logger. */
   get log(): LogLine[] {
     const lines = this.output.split("\n");
     return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as LogLine);
@@ -143,7 +145,7 @@ export class OperatorProcess implements AsyncDisposable {
     return (await this.#fetch("metrics", "/metrics")).text();
   }
 
-  /** Ends it in whatever way the signal means; returns once it is gone. */
+  /** Ends it with the signal; resolves once it has ended. */
   async stop(signal: NodeJS.Signals): Promise<void> {
     await this.program.stop(signal);
   }

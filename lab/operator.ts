@@ -30,29 +30,32 @@ const FIELD_MANAGER = "coder-k8s";
 const SYNC_MS = 30_000;
 
 export interface OperatorOptions {
-  /** As `--namespaces`: keeps operators of different tests in one cluster apart. The whole cluster when absent. */
+  /**
+   * Like `--namespaces`: separates operators of different tests in one cluster. Defaults to the whole
+   * cluster.
+   */
   readonly namespaces?: readonly string[];
-  /** How coderd is reached, as `--coderd-access`: straight to the URL of its Service when absent. */
+  /** How to reach coderd, like `--coderd-access`; defaults to the URL of its Service. */
   readonly coderdRoute?: Route;
-  /** A fault that its requests to the API server meet from the start. */
+  /** A fault for its requests to the API server from the start. */
   readonly fault?: Fault;
-  /** What speaks to coderd, instead of clients that take this route. */
+  /** The clients of coderd, instead of ones that use this route. */
   readonly coderd?: CoderClients;
-  /** As `--cluster-domain`: cluster.local when absent. */
+  /** Like `--cluster-domain`; defaults to cluster.local. */
   readonly clusterDomain?: string;
-  /** Which controllers run: all of them when absent. */
+  /** The controllers to run; defaults to all. */
   readonly controllers?: typeof controllers;
-  /** As `--workspace-namespaces`, and the operator's own namespace: any and none when absent. */
+  /** Like `--workspace-namespaces`, and the operator's own namespace; defaults to any and none. */
   readonly tenancy?: Tenancy;
-  /** Hears of a token that a deletion had to leave behind. */
+  /** Called for a token that a deletion could not revoke. */
   readonly tokenLeftBehind?: () => void;
-  /** How coderd's databases are reached: with `pg` when absent. */
+  /** How to reach coderd's databases; defaults to `pg`. */
   readonly database?: OperatorAccess;
-  /** The time by which it waits and judges. Requests keep to real time, so that a jump ends none of them. */
+  /** The clock for waits and decisions. Requests use real time, so that they survive a jump. */
   readonly clock?: Clock;
-  /** Receives what it reports about itself. */
+  /** Receives the operator's observations. */
   readonly observer?: ManagerObserver;
-  /** The Lease that it waits for: it takes itself for the only one when absent. */
+  /** The Lease to acquire; absent, the operator assumes that it is the only one. */
   readonly leaderElection?: ManagerOptions["leaderElection"];
 }
 
@@ -63,21 +66,21 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** What an operator finds around it. */
+/** The environment of an operator. */
 export interface Surroundings {
-  /** A way to the API server. */
+  /** The transport to the API server. */
   readonly transport: Transport;
-  /** The time by which requests give up. */
+  /** The clock for request timeouts. */
   readonly requestClock: Clock;
   readonly random: Random;
   eventually<T>(assertion: () => T | Promise<T>, deadline: Deadline): Promise<T>;
-  /** Resolves with what comes of the work, for which time passes. */
+  /** Lets time pass until the work is done, and resolves with its result. */
   finish<T>(work: Promise<T>): Promise<T>;
 }
 
 /**
- * The operator in this process, under the identity and the role it has in production. Returns once its
- * caches synced. All that it sends goes through a transport that can fail on demand.
+ * Starts the operator in this process, with its production identity and role. Resolves once its caches are
+ * synced. All requests go through a transport that can fail on demand.
  */
 export async function startOperator(
   cluster: ClusterAccess,
@@ -91,7 +94,7 @@ export async function startOperator(
   );
 }
 
-/** The same in any surroundings. */
+/** Starts the operator in any environment. */
 export async function launchOperator(
   surroundings: Surroundings,
   options: OperatorOptions = {},
@@ -152,7 +155,7 @@ interface Parts {
 }
 
 export class RunningOperator implements AsyncDisposable {
-  /** Where a test makes requests to the API server fail. */
+  /** Injects faults into requests to the API server. */
   readonly transport: FaultyTransport;
   readonly #parts: Parts;
   readonly #stop = new AbortController();
@@ -165,7 +168,7 @@ export class RunningOperator implements AsyncDisposable {
     this.#run = parts.manager.run(this.#stop.signal);
   }
 
-  /** All that it has logged so far. */
+  /** The log so far. */
   get log(): LogLine[] {
     return this.#parts.lines.map((line) => JSON.parse(line) as LogLine);
   }
@@ -175,7 +178,7 @@ export class RunningOperator implements AsyncDisposable {
     if (missing.length > 0) throw new Error(`the operator waits for ${missing.join(", ")}`);
   }
 
-  /** Ends it as SIGTERM would; further calls do nothing. */
+  /** Stops it like SIGTERM; further calls do nothing. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#parts.finish(this.#run);

@@ -1,7 +1,7 @@
 /**
- * Runs one Postgres for as long as whoever started this process keeps its standard input open. A test run
- * that is killed closes it too, so no server is ever left behind. A line `down` stops the server and `up`
- * starts it again with the same data on the same port; each is answered by a line when it is done.
+ * Runs one Postgres while its parent process keeps the standard input open. A killed test run closes it too,
+ * so no server is left behind. The line `down` stops the server and `up` starts it again with the same data
+ * on the same port; each is confirmed by a line.
  */
 import { rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";

@@ -7,7 +7,10 @@ import { createInterface } from "node:readline/promises";
 import type { Certificate } from "kube-controller-runtime/testing";
 import pg from "pg";
 
-/** What a database has: nothing, as before coderd's first start, or the tables of coderd that the operator touches. */
+/**
+ * The content of a database: empty, as before coderd's first start, or the tables of coderd that the operator
+ * uses.
+ */
 export type Schema = "empty" | "migrated";
 
 export interface Database {
@@ -17,27 +20,27 @@ export interface Database {
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** What a test may do with any Postgres, its own or one it shares with others. */
+/** Operations for tests on any Postgres, their own or a shared one. */
 export interface Databases {
-  /** A new database of its own, copied from a template: takes milliseconds. */
+  /** Creates a database as a copy of a template, in milliseconds. */
   createDatabase(schema: Schema): Promise<Database>;
-  /** Gives back what it has taken. */
+  /** Releases its resources. */
   stop(): Promise<void>;
 }
 
-/** A real Postgres on a free port of loopback. */
+/** A real Postgres on a free loopback port. */
 export interface Postgres extends Databases {
   readonly port: number;
   readonly password: string;
-  /** A new database with all that another one has, to which nobody may be connected. */
+  /** Creates a copy of a database, to which no client may be connected. */
   copyDatabase(name: string): Promise<Database>;
-  /** Ends who is connected to it and removes it. */
+  /** Disconnects all clients and drops the database. */
   dropDatabase(name: string): Promise<void>;
-  /** Serves TLS from now on, beside plain connections. */
+  /** Enables TLS in addition to plain connections. */
   enableTls(certificate: Certificate): Promise<void>;
-  /** Replaces the rules by which connections are let in: the lines of `pg_hba.conf`. */
+  /** Replaces the rules for client authentication: the lines of `pg_hba.conf`. */
   setHostRules(lines: readonly string[]): Promise<void>;
-  /** Stops the server or starts it again, with the same data on the same port; connections break. */
+  /** Stops or starts the server, with the same data on the same port; connections break. */
   turn(state: "down" | "up"): Promise<void>;
 }
 
@@ -48,14 +51,14 @@ export interface OpenDatabase extends Database {
 const TABLES = new URL("coderd-database/schema.sql", import.meta.url);
 const SUPERVISOR = new URL("postgres-supervisor.ts", import.meta.url);
 
-/** Starts a Postgres that ends with this process, however it ends. */
+/** Starts a Postgres that ends with this process under all circumstances. */
 export async function startPostgres(): Promise<Postgres> {
   const password = randomBytes(12).toString("hex");
   const directory = await mkdtemp(join(tmpdir(), "coder-k8s-postgres-"));
   await chmod(directory, 0o755);
   const supervisor = spawn(process.execPath, [SUPERVISOR.pathname, directory, password], {
     stdio: ["pipe", "pipe", "inherit"],
-    // Its own process group: Ctrl-C in a terminal must not end the server before its supervisor does.
+    // In its own process group: Ctrl-C in a terminal must not end the server before its supervisor does.
     detached: true,
   });
   const answers = linesOf(supervisor);
@@ -95,7 +98,7 @@ export async function startPostgres(): Promise<Postgres> {
     return name;
   }
 
-  /** The server writes its own files: they must belong to the account it runs under. */
+  /** The server writes its files itself, so that its own account owns them. */
   async function writeServerFile(name: string, content: string): Promise<void> {
     const lines = `string_to_array(${pg.escapeLiteral(content)}, E'\\n')`;
     await admin.query(`COPY (SELECT unnest(${lines})) TO PROGRAM 'umask 077; cat > ${name}'`);
@@ -128,7 +131,7 @@ export async function startPostgres(): Promise<Postgres> {
   return { port, password, createDatabase, copyDatabase, dropDatabase, enableTls, setHostRules, turn, stop };
 }
 
-/** Connections to a database, which are opened when they are needed and closed when they are not. */
+/** Connections to a database, opened and closed on demand. */
 export function openDatabase({ url, name }: Pick<Database, "url" | "name">): OpenDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 4, idleTimeoutMillis: 500 });
   pool.on("error", () => {});
@@ -140,7 +143,7 @@ export function openDatabase({ url, name }: Pick<Database, "url" | "name">): Ope
   };
 }
 
-/** What the supervisor says, line by line. */
+/** The output of the supervisor, line by line. */
 function linesOf(supervisor: ChildProcess): { next(): Promise<{ port: number }> } {
   if (!supervisor.stdout) throw new Error("the supervisor has no output");
   const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]();

@@ -28,7 +28,7 @@ interface Model {
   readonly object: Written;
 }
 
-/** Whose hands write: those of a person and of the operator. */
+/** The clients of a user and of the operator. */
 interface Hands {
   readonly person: Client;
   readonly operator: Client;
@@ -39,13 +39,13 @@ interface ConvergedFleet {
   readonly person: Client;
   readonly namespace: string;
   readonly size: number;
-  /** How many write at once. */
+  /** The number of concurrent writers. */
   readonly writers: number;
 }
 
 /**
- * The seconds that a client which knows beforehand what to write takes for the writes that a converged fleet
- * can't do without: the same objects once more, in another namespace. The operator must have stopped.
+ * The time in seconds that a plain client needs for the necessary writes of a converged fleet: it writes the
+ * same objects again, in another namespace. The operator must be stopped.
  */
 export async function baselineSeconds({
   cluster,
@@ -66,7 +66,7 @@ export async function baselineSeconds({
   return taken / 1_000;
 }
 
-/** What the first pair of a fleet consists of. */
+/** The objects of the first pair of a fleet. */
 async function modelsIn(person: Client, namespace: string): Promise<Model[]> {
   const pair = [controlPlaneName(0), provisionerName(0)];
   const models: Model[] = [];
@@ -79,7 +79,7 @@ async function modelsIn(person: Client, namespace: string): Promise<Model[]> {
   return models;
 }
 
-/** Without what the API server adds. */
+/** Without the fields that the API server adds. */
 function asWritten({ metadata, spec, ...rest }: Stored<Written>): Written {
   const { namespace = "", name, labels = {}, annotations = {}, finalizers = [] } = metadata;
   const { clusterIP: _, clusterIPs: __, ...kept } = spec ?? {};
@@ -98,19 +98,19 @@ function asMember(
   return JSON.parse(text);
 }
 
-/** One request for all that is known of an object, and more for what only others take. */
+/** One request with all fields of an object, and further requests for subresources. */
 async function write({ person, operator }: Hands, kind: Kind, whole: Written): Promise<void> {
   const { status, ...object } = whole;
   const { finalizers, ...metadata } = object.metadata ?? {};
   const ref = refOf(object);
   if (APPLIED.includes(kind)) await operator.apply(kind, { ...object, metadata });
   else await (kind === Secret ? operator : person).create(kind, { ...object, metadata });
-  // Every object gets a first status at once.
+  // Every object gets a first status immediately.
   if (kind === CoderControlPlane || kind === CoderProvisioner)
     await operator.patchStatus(kind, ref, { status: { phase: "Pending" } });
   if (kind === Deployment) await person.patchStatus(kind, ref, { status });
   if (finalizers?.length) await operator.mergePatch(kind, ref, { metadata: { finalizers } });
-  // The key that it is about to make.
+  // The pending key.
   if (kind === CoderProvisioner) await operator.patchStatus(kind, ref, { status: { observedGeneration: 0 } });
   if (kind === CoderControlPlane || kind === CoderProvisioner)
     await operator.patchStatus(kind, ref, { status });

@@ -3,20 +3,20 @@ import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kind
 import type { Follower } from "../follow.ts";
 import type { Report } from "../workload.ts";
 
-/** The pods of every provisioner of a fleet. */
+/** The number of pods of each provisioner. */
 export const DAEMONS = 2;
 
 const TIME_LIMIT_MS = 15 * 60_000;
 const REPORT_MS = 15_000;
 
-/** How far one member of a fleet was when, by the clock of whoever counts. */
+/** The progress of one member of a fleet, by the clock of the caller. */
 interface Progress {
   readonly seenAt: number;
   reportedAt?: number;
   convergedAt?: number;
 }
 
-/** Counts the members of a fleet that are as they should be. */
+/** Counts the converged members of a fleet. */
 export class Census implements Disposable {
   readonly #size: number;
   readonly #controlPlanes = new Set<string>();
@@ -37,7 +37,7 @@ export class Census implements Disposable {
     );
   }
 
-  /** Returns when all of them have been seen to be so at the same moment; reports now and then how far they are. */
+  /** Resolves when all of them are converged at the same moment; reports the progress at intervals. */
   async complete(report: Report): Promise<void> {
     const progress = setInterval(() => report(this.#progress), REPORT_MS);
     const lateness = setTimeout(() => this.#complete.reject(this.#tooSlow()), TIME_LIMIT_MS);
@@ -47,17 +47,17 @@ export class Census implements Disposable {
     });
   }
 
-  /** For each member, the milliseconds from its creation until its first status. */
+  /** For each member, the milliseconds from its creation to its first status. */
   get firstStatusMs(): number[] {
     return [...this.#members.values()].map(({ seenAt, reportedAt = Number.NaN }) => reportedAt - seenAt);
   }
 
-  /** For each member, the milliseconds since `startedAt` until it was as it should be. */
+  /** For each member, the milliseconds from `startedAt` until it converged. */
   convergedMs(startedAt: number): number[] {
     return [...this.#members.values()].map(({ convergedAt = Number.NaN }) => convergedAt - startedAt);
   }
 
-  /** Nobody waits for it any more. */
+  /** Stops waiting. */
   [Symbol.dispose](): void {
     this.#complete.resolve();
   }

@@ -7,15 +7,17 @@ import type { FleetShape } from "./shape.ts";
 /** The simulated coderds of a fleet. */
 export interface Coderds extends AsyncDisposable {
   readonly url: string;
-  /** A daemon joins the one that knows its key. */
+  /** A daemon joins the coderd that knows its key. */
   join(name: string, secret: string): void;
-  /** How many requests they got in all. */
+  /** The total number of requests. */
   requests(): number;
-  /** How often any of them was asked what its license entitles to. */
+  /** How often any of them was asked for its entitlements. */
   entitlementCalls(): number;
 }
 
-/** One for each control plane. They share a database, as the tokens in it bear their owners' names. */
+/**
+ * One for each control plane. They share a database, because the tokens in it contain their owners' names.
+ */
 export async function startCoderds(
   { size, latencyMs }: FleetShape,
   { namespace, databaseUrl }: { namespace: string; databaseUrl: string },
@@ -45,7 +47,7 @@ export async function startCoderds(
   };
 }
 
-/** Asks the database once for each good token, as its work would count as load that no operator makes. */
+/** Queries the database once for each valid token, so that its load does not distort the measurement. */
 function remembering(accounts: Accounts): Accounts {
   const known = new Map<string, Awaited<ReturnType<Accounts["find"]>>>();
   return {
@@ -56,7 +58,7 @@ function remembering(accounts: Accounts): Accounts {
     },
     describe: (id, userId) => accounts.describe(id, userId),
     revoke: (id, userId) => accounts.revoke(id, userId),
-    // Each of the coderds closes what they share.
+    // Each of the coderds closes the shared resources.
     close: async () => {},
   };
 }

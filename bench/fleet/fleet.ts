@@ -32,7 +32,7 @@ interface Parts {
   readonly resources: AsyncDisposableStack;
 }
 
-/** All that a fleet needs: a cluster, coderds, and an operator that leads and has nothing to do yet. */
+/** Prepares a fleet: a cluster, coderds, and an operator that leads and is idle. */
 export async function prepareFleet(
   shape: FleetShape,
   postgres: Postgres,
@@ -58,9 +58,9 @@ export async function prepareFleet(
   });
 }
 
-/** How a fleet came to be as it should be. */
+/** The convergence of a fleet. */
 interface Convergence {
-  /** The part of the whole time after which half of the objects were. */
+  /** The share of the total time after which half of the objects were converged. */
   readonly medianShare: number;
   readonly firstStatusMs: readonly number[];
 }
@@ -85,7 +85,7 @@ export class Fleet implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** Creates all of it at once; returns when every one is Ready, licensed, and has its daemons. */
+  /** Creates all objects at once; resolves when each is Ready, licensed, and has its daemons. */
   async converge(report: Report): Promise<Convergence> {
     const { census } = this.#parts;
     const startedAt = performance.now();
@@ -98,13 +98,13 @@ export class Fleet implements AsyncDisposable {
     };
   }
 
-  /** Starts one more operator, which waits for the Lease. */
+  /** Starts another operator, which waits for the Lease. */
   async startStandby(): Promise<OperatorProcess> {
     const { cluster, namespace, coderds, resources } = this.#parts;
     return resources.use(await startBundle(cluster, namespace, [`--coderd-access=${coderds.url}`]));
   }
 
-  /** Ends the operator; returns the seconds that the fleet's writes take a client that does nothing else. */
+  /** Stops the operator; returns the time in seconds that a plain client needs for the fleet's writes. */
   async rewritePlainly(): Promise<number> {
     const { cluster, person, namespace, shape } = this.#parts;
     await this.operator.stop("SIGTERM");

@@ -1,6 +1,6 @@
 import type { FleetShape } from "./shape.ts";
 
-/** What a fleet must not exceed; what has no goal is absent. */
+/** The limits of a fleet; absent values have no limit. */
 interface Goals {
   readonly requests?: number;
   readonly coderdRequests?: number;
@@ -9,27 +9,27 @@ interface Goals {
   readonly entitlementCalls?: number;
 }
 
-/** Whatever the size: half of a fleet is ready after this part of the time. */
+/** For any size: half of a fleet is ready within this share of the total time. */
 export const MEDIAN_SHARE_GOAL = 0.6;
 
-/** Whatever the size: a fleet takes at most so many times as long as its writes take a plain client. */
+/** For any size: the maximum ratio of a fleet's time to that of a plain client with the same writes. */
 export const YARDSTICK_GOAL = 1.2;
 
-/** Whatever the size: every object has its first status so soon after it was created. */
+/** For any size: the maximum time from the creation of an object to its first status. */
 export const FIRST_STATUS_GOAL_S = 1;
 
-/** Time grows as the number of objects does, to a tenth. */
+/** Time grows linearly with the number of objects, within ten percent. */
 const LINEAR = 1.1;
 
-/** A coderd that takes 100 ms for each answer may cost a fleet so many times the time of one that answers at once. */
+/** The maximum ratio of the times of a fleet whose coderds respond after 100 ms and of one whose coderds respond at once. */
 export const SLOW_CODERD_GOAL = 1.3;
 
-/** What a fleet may take in terms of what the same takes the Go operator. */
+/** The maximum ratio of a fleet's cost to that of the Go operator. */
 export const GO_GOALS = { time: 0.25, processorTime: 0.6 };
 
 /*
- * A pair can't do with fewer than 20 requests: two first statuses, two finalizers, eleven objects, the record of a key that
- * is about to be made, two last statuses and two events. One more looks whether somebody has the name of the token's Secret.
+ * A pair needs at least 20 requests: two first statuses, two finalizers, eleven objects, the record of a pending key, two last
+ * statuses and two events. One more checks whether the name of the token's Secret is taken.
  */
 const GOALS: readonly (FleetShape & { readonly goals: Goals })[] = [
   { size: 50, latencyMs: 0, goals: { requests: 1_100, coderdRequests: 900, entitlementCalls: 100 } },
@@ -45,7 +45,7 @@ export function goalsOf({ size, latencyMs }: FleetShape): Goals {
   return GOALS.find((goal) => goal.size === size && goal.latencyMs === latencyMs)?.goals ?? {};
 }
 
-/** How many times as long a fleet of `to` may take as one of `from`. */
+/** The maximum ratio of the times of fleets with `to` and `from` members. */
 export function growthGoal(from: number, to: number): number {
   return (to / from) * LINEAR;
 }

@@ -1,4 +1,4 @@
-/** What a fleet's members are called, counted from 0. */
+/** The names of a fleet's members, counted from 0. */
 export function controlPlaneName(index: number): string {
   return `coder-${index}`;
 }

@@ -3,7 +3,10 @@ import { keyVariable } from "../../src/operator/provisioner/deployment.ts";
 import type { Follower } from "../follow.ts";
 import type { Coderds } from "./coderds.ts";
 
-/** Starts the pods of provisioners. Their daemons have joined whichever coderd knows their key before one is reported to run. */
+/**
+ * Starts the pods of provisioners. A daemon joins the coderd that knows its key before its pod is reported as
+ * running.
+ */
 export async function playDaemons(follower: Follower, person: Client, coderds: Coderds): Promise<void> {
   const started = new Set<string>();
   await follower.follow(Deployment, ({ type, object }) => {

@@ -1,4 +1,4 @@
-/** So many control planes and as many provisioners, before coderds that take so long to answer. */
+/** The number of control planes, and of provisioners, and the latency of their coderds. */
 export interface FleetShape {
   readonly size: number;
   readonly latencyMs: number;

@@ -14,7 +14,7 @@ const PLOT = { left: 40, right: 12, top: 34, bottom: 26 };
 const DAY = 24 * 3_600;
 const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24];
 
-/** A day as a picture: what was asked for, and the daemons of the pool that follows and of the one that does not. */
+/** A chart of a day: the demand, and the daemons of a pool that follows the queue and of a fixed one. */
 export function chart({ title, following, fixed }: Drawn): string {
   const all = [...following.curve, ...fixed.curve];
   const most = Math.max(
@@ -71,7 +71,7 @@ function text(x: number, y: number, words: string, anchor = "middle"): string {
   return `  <text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" fill="var(--ink)">${words}</text>`;
 }
 
-/** A line that changes in steps, without the points that say nothing new. */
+/** A step line without redundant points. */
 function steps(points: readonly (readonly [number, number])[]): string {
   let [drawn, height] = ["", Number.NaN];
   for (const [x, y] of points) {

@@ -1,4 +1,4 @@
-/** Simulates pools that follow the queue, and puts figures and curves into `docs/performance.md`. */
+/** Simulates pools that follow the queue, and writes figures and charts to `docs/performance.md`. */
 import { readFile, writeFile } from "node:fs/promises";
 import { between, PAGE, PICTURES } from "./page.ts";
 import { report, SEED } from "./report.ts";

@@ -2,7 +2,7 @@ export const PAGE = new URL("../../docs/performance.md", import.meta.url);
 export const PICTURES = new URL("../../docs/images/", import.meta.url);
 const [BEGIN, END] = ["<!-- begin: make simulate-queue -->", "<!-- end: make simulate-queue -->"];
 
-/** The page with another text between its markers. */
+/** Replaces the text between the markers of the page. */
 export function between(page: string, text: (present: string) => string): string {
   const [begin, end] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)];
   if (end < begin) throw new Error(`the page has no place for figures: put ${BEGIN} and ${END}`);

@@ -4,15 +4,15 @@ import { chart } from "./chart.ts";
 
 export const SEED = 1;
 
-/** What a run of the simulator is kept as. */
+/** The stored result of a simulation. */
 export interface Report {
   /** A part of a page. */
   readonly markdown: string;
-  /** Pictures by the name of their file. */
+  /** Charts by file name. */
   readonly pictures: ReadonlyMap<string, string>;
 }
 
-/** Simulates every load under every policy. The same for the same seed, on any machine. */
+/** Simulates every load with every policy. Deterministic for a seed, on any machine. */
 export function report(seed: number): Report {
   const pictures = new Map<string, string>();
   const sections = loads(seed).map((load) => {
@@ -50,7 +50,7 @@ function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? 0;
 }
 
-/** The one that the curves show, and what it is compared with. */
+/** The policy in the charts, and the one that it is compared with. */
 const FOLLOWING: Policy = { name: "follows the queue, 0 to 20", min: 0, max: 20, minIdle: 0 };
 const COMPARED: Policy = { name: "fixed at 10", fixed: 10 };
 

@@ -12,11 +12,11 @@ import { settledResident } from "../proc.ts";
 import { concurrently, timed, type Workload } from "../workload.ts";
 
 const READER = fileURLToPath(new URL("../../dist/bench-cache-reader.mjs", import.meta.url));
-/** As the operator sets them: see `src/main.ts`. */
+/** As set by the operator: see `src/main.ts`. */
 const FLAGS = ["--no-wasm-tier-up", "--no-wasm-dynamic-tiering"];
 const WRITERS = 16;
 
-/** A cache of many objects: how it is filled, what it holds, how it keeps up. */
+/** A cache of many objects: its initial sync, its memory, and its updates. */
 export const manyObjects: Workload = {
   name: "cache",
   title: "A cache of many objects",
@@ -63,7 +63,7 @@ interface Report {
   readonly updates?: number;
 }
 
-/** A process with nothing but a cache in it, which reports how far it is. */
+/** A process with only a cache, which reports its progress. */
 class Reader implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #reports: AsyncIterator<unknown>;
@@ -88,7 +88,7 @@ class Reader implements AsyncDisposable {
     return JSON.parse(String((value as string[])[0])) as Report;
   }
 
-  /** Waits until it has seen so many updates since its start. */
+  /** Waits until it has received this many updates since its start. */
   async until(updates: number): Promise<void> {
     while (((await this.next()).updates ?? 0) < updates);
   }

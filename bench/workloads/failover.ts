@@ -16,7 +16,9 @@ const WRITERS = 8;
 
 type Ending = "SIGTERM" | "SIGKILL";
 
-/** A stopped leader hands its Lease over; that of a killed one runs out after 15 s, which is noticed 2 s later at most. */
+/**
+ * A stopped leader releases its Lease; that of a killed one expires after 15 s, which is noticed within 2 s.
+ */
 const LIMITS_S: Readonly<Record<Ending, number>> = { SIGTERM: 2, SIGKILL: 18 };
 
 interface Place {
@@ -26,7 +28,7 @@ interface Place {
   readonly changes: Changes;
 }
 
-/** Two operators, of which the leader ends: how long a change made at that moment waits for the other. */
+/** Two operators, the leader of which ends: how long a change at that moment waits for the other. */
 export const failover: Workload = {
   name: "failover",
   title: `Failover with ${CONTROL_PLANES} control planes`,
@@ -53,7 +55,7 @@ export const failover: Workload = {
   },
 };
 
-/** From the end of a leader until its successor leads and the change of that moment is made. */
+/** From the end of a leader until its successor leads and has handled the change. */
 interface Takeover {
   readonly seconds: number;
   readonly requests: number;
@@ -89,7 +91,7 @@ async function takeOver({ cluster, namespace, changes }: Place, ending: Ending):
   leader.program.signal(ending);
   await Promise.all([changes.make(controlPlaneName(0)), untilLeading(other)]);
   const to = new Date();
-  // It gives its Lease back, which the next leader would wait for otherwise.
+  // It releases its Lease, for which the next leader would otherwise wait.
   await other.stop("SIGTERM");
   const requests = await operatorRequests(cluster, { from, to });
   return { seconds: (to.getTime() - from.getTime()) / 1_000, requests: requests.length };

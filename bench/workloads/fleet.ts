@@ -17,9 +17,9 @@ import { operatorRequests, type Period, writesBesidesRefreshes } from "../reques
 import { attempted, type Figure, median, type Report, type Workload } from "../workload.ts";
 
 const LATENCIES_MS = [0, 100];
-/** Of slow coderds: what a larger fleet shows only takes longer. */
+/** For slow coderds: a larger fleet only takes longer. */
 const MAX_REQUESTS_BEFORE_SLOW = 200;
-/** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
+/** The first checks of coderd's health and queue, fifteen seconds after the start, cause the last writes. */
 const SETTLE_MS = 20_000;
 const IDLE_MS = 30_000;
 /** The Go operator takes minutes for a larger fleet. */
@@ -28,7 +28,7 @@ const MAX_OF_GO = 200;
 const TIME = "time";
 const PROCESSOR_TIME = "processor time, start included";
 
-/** Control planes and as many provisioners, all made at once, until every one of them is as it should be. */
+/** Control planes and provisioners, all created at once, until each of them has converged. */
 export const fleets: Workload = {
   name: "fleet",
   title: "A fleet from creation to converged",
@@ -43,7 +43,7 @@ export const fleets: Workload = {
       for (const size of sizes.filter((each) => latencyMs === 0 || each <= MAX_REQUESTS_BEFORE_SLOW)) {
         const shape = { size, latencyMs };
         report(titleOf(shape));
-        // Nothing differs in an idle fleet before a slow coderd, and little in a larger one: see `steady`.
+        // An idle fleet with a slow coderd behaves the same, and a larger one almost the same: see `steady`.
         const idle = latencyMs === 0 && size === sizes[0];
         const measured = await attempted(titleOf(shape), report, () =>
           measure(shape, { postgres, report, idle }),
@@ -67,7 +67,7 @@ interface Duration extends FleetShape {
 interface Conditions {
   readonly postgres: Postgres;
   readonly report: Report;
-  /** Whether to look at the fleet for a while after it has converged. */
+  /** Whether to observe the fleet for a while after it has converged. */
   readonly idle: boolean;
 }
 

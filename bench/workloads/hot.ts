@@ -14,9 +14,9 @@ import { concurrently, type Figure, quantile, timed, type Workload } from "../wo
 const QUIET = 100;
 const CHANGES = 300;
 const WRITERS = 16;
-/** Until the events of the beginning are written. */
+/** Until the initial events are written. */
 const SETTLE_MS = 8_000;
-/** Without a run for so long, the operator is done with what it has heard. */
+/** After this time without a run, the operator has handled all events. */
 const SILENCE_MS = 500;
 const POLL_MS = 50;
 const HEAT_MS = 10_000;
@@ -25,7 +25,7 @@ const HOT = "hot";
 const SECRETS = Array.from({ length: WRITERS }, (_, index) => `hot-${index}`);
 const quietName = (index: number) => `quiet-${index % QUIET}`;
 
-/** One control plane to which much happens, and what that means to all others. */
+/** One control plane with many events, and its effect on all others. */
 export const hotNeighbor: Workload = {
   name: "hot",
   title: `One hot control plane beside ${QUIET} quiet ones`,
@@ -83,12 +83,12 @@ async function createAll(person: Client, namespace: string): Promise<void> {
     const { metadata } = await person.create(CoderControlPlane, controlPlane);
     await untilReported(person, { namespace, name: metadata.name });
   };
-  // The operator reads the Secrets that coderd's certificates are in, as it has to trust them.
+  // The operator reads the Secrets with coderd's certificates, because it must trust them.
   await create(aControlPlane({ namespace, name: HOT, spec: { tls: { secretNames: SECRETS } } }));
   await concurrently(QUIET, WRITERS, (index) => create(aControlPlane({ namespace, name: quietName(index) })));
 }
 
-/** What happened while quiet control planes were changed one after the other. */
+/** The observations while idle control planes were changed one by one. */
 interface Observation {
   readonly latenciesMs: readonly number[];
   readonly seconds: number;
@@ -120,7 +120,9 @@ function latencies(what: string, { latenciesMs }: Observation): Figure[] {
   ];
 }
 
-/** What a storm makes the operator do while nothing else goes on: all runs are the hot one's. */
+/**
+ * The operator's work during a storm without any other changes: all runs are those of the hot control plane.
+ */
 async function heat(operator: OperatorProcess, storm: Storm): Promise<Figure[]> {
   const before = await runsOf(operator);
   await sleep(HEAT_MS);
@@ -150,7 +152,7 @@ async function untilSilent(operator: OperatorProcess): Promise<void> {
   }
 }
 
-/** Writers that change Secrets, each one of its own, as fast as the API server takes it. */
+/** Writers that change one Secret each, as fast as the API server allows. */
 class Storm {
   readonly #person: Client;
   readonly #namespace: string;
@@ -164,7 +166,7 @@ class Storm {
     this.#writers = secrets.map((name) => this.#write(name));
   }
 
-  /** Returns how many changes were made. */
+  /** Returns the number of changes. */
   async end(): Promise<number> {
     this.#over = true;
     await Promise.all(this.#writers);

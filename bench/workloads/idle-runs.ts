@@ -13,7 +13,9 @@ const CONTROL_PLANES = 20;
 const CHANGES_OF_EACH = 50;
 const WRITERS = 8;
 
-/** Runs that find nothing to do, because others changed what is none of our business on a child. */
+/**
+ * Runs without any work, caused by changes of others to fields of a child that the operator does not manage.
+ */
 export const idleRuns: Workload = {
   name: "idle-runs",
   title: "Runs with nothing to do",
@@ -27,7 +29,7 @@ export const idleRuns: Workload = {
       await person.create(CoderControlPlane, aControlPlane({ ...ref(index) }));
       await untilReported(person, ref(index));
     });
-    // Events are gathered before they are written.
+    // Events are collected before they are written.
     await sleep(8_000);
     report(`changing ${CONTROL_PLANES} children ${CHANGES_OF_EACH} times each`);
     const before = await readings(cluster, operator);
@@ -53,7 +55,7 @@ interface Readings {
   readonly cpu: number;
 }
 
-/** What the operator counts, and what the API server counted of it: all but watches and the Lease. */
+/** The counters of the operator, and the API server's count of its requests, except watches and the Lease. */
 async function readings(cluster: ClusterAccess, operator: OperatorProcess): Promise<Readings> {
   const [exposition, requests] = await Promise.all([operator.metrics(), cluster.auditRequests()]);
   const asked = requests.filter(

@@ -14,7 +14,7 @@ import { concurrently, median, timed, type Workload } from "../workload.ts";
 const CONTROL_PLANES = 200;
 const AT_ONCE = 20;
 
-/** `kubectl coder` as a person waits for it: a process from its start to its end. */
+/** The duration of `kubectl coder`, from the start to the end of the process. */
 export const plugin: Workload = {
   name: "plugin",
   title: "kubectl coder",
@@ -56,7 +56,7 @@ export const plugin: Workload = {
   },
 };
 
-/** Some of them have a problem, which is an exit code and no failure. */
+/** Some of them have a problem, which is an exit code but not a failure. */
 async function finished(file: string, words: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   const call = promisify(execFile)(process.execPath, [file, ...words], { env, maxBuffer: 64 * 1024 * 1024 });
   await call.catch((error: { code?: number }) => {
@@ -64,7 +64,7 @@ async function finished(file: string, words: readonly string[], env: NodeJS.Proc
   });
 }
 
-/** Each in a namespace of its own, with what its operator would report. */
+/** Each in its own namespace, with the status that an operator would report. */
 async function controlPlane(client: Client, cluster: LocalCluster, index: number): Promise<void> {
   const namespace = await cluster.createNamespace(`team-${index}`);
   const at = timestamp(Date.now());

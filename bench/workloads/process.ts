@@ -3,7 +3,7 @@ import { startBundle } from "../operator.ts";
 import { settledResident, untilCalm } from "../proc.ts";
 import { median, timed, type Workload } from "../workload.ts";
 
-/** The life of an operator that has nothing to do. */
+/** The life of an idle operator. */
 export const processLife: Workload = {
   name: "process",
   title: "Start, idle, stop",

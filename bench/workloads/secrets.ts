@@ -9,7 +9,7 @@ import { concurrently, type Figure, median, type Workload } from "../workload.ts
 
 const SECRET_BYTES = 20 * 1024;
 const WRITERS = 16;
-/** The Secrets alone are larger than half of what etcd takes by default. */
+/** The Secrets alone exceed half of etcd's default quota. */
 const ETCD_QUOTA = 8 * 1024 ** 3;
 
 interface Place {
@@ -18,7 +18,7 @@ interface Place {
   readonly runs: number;
 }
 
-/** What Secrets that no object of ours names cost an operator, in the namespace of one that it does, or elsewhere. */
+/** The cost of Secrets without a reference, in the namespace of a referenced one, or elsewhere. */
 export const unrelatedSecrets: Workload = {
   name: "secrets",
   title: "Unrelated Secrets of 20 KB",

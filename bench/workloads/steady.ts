@@ -5,14 +5,14 @@ import { processorSeconds } from "../proc.ts";
 import { operatorRequests, writesAmong, writesBesidesRefreshes } from "../requests.ts";
 import { attempted, type Figure, type Report, type Workload } from "../workload.ts";
 
-/** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
+/** The first checks of coderd's health and queue, fifteen seconds after the start, cause the last writes. */
 const SETTLE_MS = 20_000;
 const ENOUGH = 200;
 const PERIOD_MS = 60_000;
-/** Of each coderd: jobs and daemons once, keys and entitlements every other time, and one to spare. */
+/** For each coderd: jobs and daemons once, keys and entitlements every other time, and one spare request. */
 const CODERD_REQUESTS = 4;
 
-/** What an operator does for a fleet that needs nothing. */
+/** The operator's work for a fleet without changes. */
 export const steadyFleets: Workload = {
   name: "steady",
   title: "A converged fleet for 60 s",
@@ -20,7 +20,7 @@ export const steadyFleets: Workload = {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
-    // What an operator does for one object it does for all: one size says enough.
+    // The work per object is constant, so one size is sufficient.
     const size = sizes.find((each) => each >= ENOUGH) ?? sizes.at(-1) ?? ENOUGH;
     const what = `${size} + ${size}`;
     report(what);

@@ -8,17 +8,17 @@ import { untilCalm } from "../proc.ts";
 import { operatorRequests, writesBesidesRefreshes } from "../requests.ts";
 import { attempted, type Figure, type Report, type Workload } from "../workload.ts";
 
-/** The first looks at coderd's health and at its queue, fifteen seconds after the start, are the last that is written. */
+/** The first checks of coderd's health and queue, fifteen seconds after the start, cause the last writes. */
 const SETTLE_MS = 20_000;
 
-/** A new leader has looked at everything long before. */
+/** A new leader has checked all objects well before. */
 const PERIOD_MS = 20_000;
 
 const ENOUGH = 200;
 
 const ENDINGS = ["SIGTERM", "SIGKILL"] as const;
 
-/** A converged fleet whose leader ends: what the next one does to it. */
+/** A converged fleet whose leader ends: the requests of the next leader. */
 export const takeovers: Workload = {
   name: "takeover",
   title: "A converged fleet gets another leader",
@@ -26,7 +26,7 @@ export const takeovers: Workload = {
     await using resources = new AsyncDisposableStack();
     const postgres = await startPostgres();
     resources.defer(() => postgres.stop());
-    // What a leader does for one object it does for all: one size says enough.
+    // The work per object is constant, so one size is sufficient.
     const size = sizes.find((each) => each >= ENOUGH) ?? sizes.at(-1) ?? ENOUGH;
     return await attempted(titleOf(size), report, () => measure(size, { postgres, report }));
   },

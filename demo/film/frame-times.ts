@@ -1,11 +1,11 @@
 import type { Frame } from "./svg.ts";
 
-/** Nothing goes by faster than the eye: the least part of an act that a frame stays. */
+/** The minimum share of an act for each frame, so that it can be seen. */
 const MIN_SHARE = 0.06;
 
 /**
- * The frames of an act so that it begins at `startMs` and comes to its last frame after `showMs`. What took longer
- * takes longer, and what was over at once can still be seen.
+ * Scales the times of an act's frames so that it starts at `startMs` and reaches its last frame after
+ * `showMs`. Relative durations are kept, except that every frame is visible for a minimum time.
  */
 export function frameTimes(
   frames: readonly Frame[],

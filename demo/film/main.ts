@@ -1,4 +1,4 @@
-/** `make film`: runs the demo and draws docs/images/demo.svg from what was to see. */
+/** `make film`: runs the demo and draws docs/images/demo.svg from its frames. */
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { messageOf, systemClock } from "kube-controller-runtime";
@@ -16,18 +16,18 @@ const LOOK_MS = 30;
 const WITHIN_MS = 60_000;
 const silent = { starting: () => {}, running: () => {}, report: () => {} };
 
-/** A command, what it means, and how long its story may take in the film. */
+/** A command, its meaning, and the duration of its act in the film. */
 interface Act {
   readonly command: string;
   readonly remark: string;
   readonly showMs: number;
   readonly holdMs: number;
   readonly run: () => Promise<void>;
-  /** Whether the story is at its end. */
+  /** Whether the act is complete. */
   readonly done: (rows: readonly Row[]) => boolean;
 }
 
-/** Follows the board from a command to the end of its story. Every frame has its real time. */
+/** Records the board from a command to the end of its act. Every frame has its real time. */
 async function follow(board: Board, { run, done, command, remark }: Act): Promise<Frame[]> {
   const prompt: Line[] = [[span("$ ", "dim"), span(command, "bold")], [span(`# ${remark}`, "dim")]];
   const frames: Frame[] = [{ atMs: 0, lines: [...prompt, ...picture(board.rows())] }];

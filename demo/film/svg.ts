@@ -1,6 +1,6 @@
 import type { Line, Span } from "../../src/plugin/terminal/text.ts";
 
-/** What is on the screen from a moment on. */
+/** The content of the screen from a moment on. */
 export interface Frame {
   readonly atMs: number;
   readonly lines: readonly Line[];
@@ -8,12 +8,12 @@ export interface Frame {
 
 /** A film of a terminal. */
 export interface Film {
-  /** In the order of time, the first at 0. */
+  /** In order of time, the first at 0. */
   readonly frames: readonly Frame[];
-  /** When it begins again. */
+  /** The duration of one loop. */
   readonly lengthMs: number;
   readonly columns: number;
-  /** For those who can't see it. */
+  /** For screen readers. */
   readonly description: string;
 }
 
@@ -21,7 +21,7 @@ const CHARACTER = 8;
 const LINE = 20;
 const MARGIN = 18;
 
-/** Colors that both a light and a dark page have; the reader's own mode decides. */
+/** Colors for light and dark pages; the reader's color scheme decides. */
 const STYLE = `
     :root { --ground: #f6f8fa; --edge: #d0d7de; --ink: #1f2328; --dim: #57606a; --green: #116329; --red: #a40e26; --yellow: #7d4e00; --cyan: #0a5c8a }
     @media (prefers-color-scheme: dark) { :root { --ground: #161b22; --edge: #30363d; --ink: #e6edf3; --dim: #9ea7b3; --green: #56d364; --red: #ff7b72; --yellow: #e3b341; --cyan: #79c0ff } }
@@ -31,8 +31,8 @@ const STYLE = `
     @media (prefers-reduced-motion: reduce) { .line { animation: none } .last { visibility: visible } }`;
 
 /**
- * Draws a film as one SVG without scripts, which moves wherever an image is shown. A line that stays the same over
- * several frames is there once. Who asks for less motion sees the last frame.
+ * Draws a film as one animated SVG without scripts. A line that is unchanged over several frames is included
+ * once. With reduced motion, only the last frame is shown.
  */
 export function filmSvg({ frames, lengthMs, columns, description }: Film): string {
   const shown = [...shownLines(frames, lengthMs)];
@@ -55,7 +55,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** A line at its place, and all times at which it is there. */
+/** A line at its position, and all times at which it is visible. */
 interface ShownLine {
   readonly row: number;
   readonly spans: Line;
@@ -79,7 +79,7 @@ function shownLines(frames: readonly Frame[], lengthMs: number): Iterable<ShownL
   return found.values();
 }
 
-/** Keyframes by which a line is there at these times only. */
+/** Keyframes that show a line at these times only. */
 function steps(times: ShownLine["times"], lengthMs: number): string {
   const percent = (ms: number) => `${Number(((ms / lengthMs) * 100).toFixed(2))}%`;
   const changes = times.flatMap(({ from, until }) => [
@@ -89,7 +89,7 @@ function steps(times: ShownLine["times"], lengthMs: number): string {
   return times[0]?.from === 0 ? changes.join(" ") : `0% { visibility: hidden } ${changes.join(" ")}`;
 }
 
-/** Every span has its own place and length, so that columns stay columns in any font. */
+/** Every span has its own position and length, so that columns are aligned in any font. */
 function spans(line: Line, y: number): string {
   let column = 0;
   return line

@@ -21,18 +21,18 @@ import { Person } from "./person.ts";
 const TEMPLATE = fileURLToPath(new URL("../../lab/workspace-template", import.meta.url));
 const WORKSPACE = "dev";
 
-/** What the demo has of its surroundings. */
+/** The environment of the demo. */
 export interface NodeDemo {
   readonly screen: Screen;
-  /** Aborted when the demo is to end. */
+  /** Aborted to end the demo. */
   readonly signal: AbortSignal;
-  /** End as soon as the workspace has answered. */
+  /** End as soon as the workspace responds. */
   readonly once: boolean;
 }
 
 /**
- * Starts a real node, installs the operator from its chart, runs Coder with it and opens a workspace there; ends all of
- * it when asked to. Fails with the reason when one of these does not succeed.
+ * Starts a real node, installs the operator from its chart, runs Coder with it and opens a workspace; removes
+ * all of it at the end. Fails with the reason if one of these steps fails.
  */
 export async function runNodeDemo({ screen, signal, once }: NodeDemo): Promise<void> {
   const reason = obstacle();
@@ -65,13 +65,13 @@ export async function runNodeDemo({ screen, signal, once }: NodeDemo): Promise<v
 
 interface CoderParts {
   readonly node: LocalNode;
-  /** The program. */
+  /** The executable. */
   readonly coder: string;
   readonly image: string;
   readonly report: (line: string) => void;
 }
 
-/** Applies the manifests and returns when every object of ours is ready. */
+/** Applies the manifests and resolves when every custom resource is ready. */
 async function startCoder(kubectl: Kubectl, { node, coder, image, report }: CoderParts): Promise<void> {
   report("starting Postgres");
   const databaseUrl = `${await startNodePostgres(node)}?sslmode=disable`;
@@ -86,7 +86,7 @@ async function startCoder(kubectl: Kubectl, { node, coder, image, report }: Code
   }
 }
 
-/** Signs up at coderd, pushes the template and creates a workspace, whose pod then runs. */
+/** Creates the first user in coderd, pushes the template and creates a workspace, whose pod then runs. */
 async function openWorkspace(
   kubectl: Kubectl,
   { folder, coder, image, report }: { folder: string } & Pick<CoderParts, "coder" | "image" | "report">,
@@ -123,7 +123,10 @@ async function guideFacts(
 
 const CHART = fileURLToPath(new URL("../../charts/coder-k8s", import.meta.url));
 
-/** Installs the operator as the README says, with helm's files in `home`; returns when its pods are ready. */
+/**
+ * Installs the operator as described in the README, with helm's files in `home`; resolves when its pods are
+ * ready.
+ */
 async function helmInstall(node: LocalNode, home: string): Promise<void> {
   const args = ["install", "coder-k8s", CHART, "--namespace", "coder-system", "--create-namespace", "--wait"];
   const env = { PATH: process.env.PATH, HOME: home, KUBECONFIG: node.kubeconfig };
@@ -138,7 +141,7 @@ class Kubectl {
     this.#node = node;
   }
 
-  /** Returns what it printed; fails with its last words. */
+  /** Returns its output; throws with its error output on failure. */
   async run(args: readonly string[], stdin = ""): Promise<string> {
     const env = { PATH: process.env.PATH, KUBECONFIG: this.#node.kubeconfig };
     const running = promisify(execFile)(this.#node.kubectl, args, { env });

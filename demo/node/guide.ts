@@ -1,17 +1,17 @@
 import { type Line, span } from "../../src/plugin/terminal/text.ts";
 
-/** What a person needs to know to play. */
+/** The information for using the demo. */
 export interface NodeGuideFacts {
   readonly kubeconfig: string;
-  /** A folder with kubectl, its plugin and Coder's command line. */
+  /** A folder with kubectl, its plugin and Coder's CLI. */
   readonly programs: string;
-  /** Where that command line keeps the session of the demo. */
+  /** Where that CLI stores the session of the demo. */
   readonly coderConfig: string;
   readonly coderUrl: string;
   readonly workspace: string;
 }
 
-/** How to play, and what one will see. */
+/** How to use the demo, and what to expect. */
 export function nodeGuide(facts: NodeGuideFacts): Line[] {
   return [
     [],

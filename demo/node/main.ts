@@ -1,4 +1,4 @@
-/** `make demo NODE=1`: the operator, the real Coder and a workspace on a real node, with nothing left behind. */
+/** `make demo NODE=1`: the operator, the real Coder and a workspace on a real node, without leftovers. */
 import { parseArgs } from "node:util";
 import { messageOf } from "kube-controller-runtime";
 import { PlainScreen } from "../view/screen.ts";

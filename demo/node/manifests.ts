@@ -3,14 +3,14 @@ import { readFile } from "node:fs/promises";
 /** In the order in which they are applied. */
 const FILES = ["namespaces", "control-plane", "provisioner", "workspace-proxy"];
 
-/** What the manifests leave open. */
+/** The values that the manifests lack. */
 export interface NodeManifestValues {
   readonly coderImage: string;
   readonly databaseUrl: string;
   readonly license: string;
 }
 
-/** All manifests of the demo on a node, and the Secrets that they name. */
+/** All manifests of the demo on a node, and the Secrets that they refer to. */
 export async function nodeManifests({
   coderImage,
   databaseUrl,

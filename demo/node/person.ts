@@ -3,10 +3,10 @@ import { promisify } from "node:util";
 
 const ACCOUNT = { email: "demo@example.com", username: "demo", name: "Demo" };
 
-/** The first user of the demo's coderd, with Coder's own command line. */
+/** The first user of the demo's coderd, with Coder's CLI. */
 export class Person {
   readonly url: string;
-  /** Where the command line keeps its session. */
+  /** Where the CLI stores its session. */
   readonly configFolder: string;
   readonly #coder: string;
 
@@ -20,7 +20,7 @@ export class Person {
     this.#coder = coder;
   }
 
-  /** Creates the account, as the setup page would, and logs the command line in. */
+  /** Creates the account, like the setup page, and logs in with the CLI. */
   static async signUp(
     url: string,
     { coder, configFolder, password }: { coder: string; configFolder: string; password: string },
@@ -32,7 +32,7 @@ export class Person {
     return person;
   }
 
-  /** Runs Coder's command line as this person and returns what it printed. */
+  /** Runs Coder's CLI as this user and returns its output. */
   async coder(...args: string[]): Promise<string> {
     const env = { PATH: process.env.PATH, HOME: this.configFolder, CODER_CONFIG_DIR: this.configFolder };
     const { stdout } = await promisify(execFile)(this.#coder, args, { env, maxBuffer: 1 << 24 });

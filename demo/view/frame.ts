@@ -1,19 +1,19 @@
 import { type Line, type Span, span, wrap } from "../../src/plugin/terminal/text.ts";
 import { markOf, type Row, TITLE_WIDTH } from "../rows.ts";
 
-/** Something that runs, or is about to. */
+/** A component that runs or is starting. */
 export interface Part {
   readonly name: string;
   readonly state: "waiting" | "starting" | "running";
   readonly detail: string;
 }
 
-/** All that there is to see at one moment. */
+/** Everything that is visible at one moment. */
 export interface View {
   readonly parts: readonly Part[];
   /** Empty until the manifests are applied. */
   readonly rows: readonly Row[];
-  /** The last things that happened, the newest last. */
+  /** The last events, the newest last. */
   readonly recent: readonly string[];
   readonly elapsedMs: number;
 }
@@ -23,7 +23,7 @@ const SPIN_MS = 100;
 const NAME_WIDTH = 12;
 const INDENT = "    ";
 
-/** The whole picture, top to bottom. */
+/** The whole screen, top to bottom. */
 export function frame(view: View, width: number): Line[] {
   const spinner = SPINNER[Math.floor(view.elapsedMs / SPIN_MS) % SPINNER.length] ?? "";
   return [
@@ -44,7 +44,7 @@ function partLine({ name, state, detail }: Part, spinner: string): Line {
   return [span("  "), mark, span(` ${name.padEnd(NAME_WIDTH)}`, "bold"), span(detail, "dim")];
 }
 
-/** An object: its name and facts, its conditions, and what it waits for. */
+/** An object: its name and facts, its conditions, and what blocks it. */
 function rowLines(row: Row, { spinner, width }: { spinner: string; width: number }): Line[] {
   const mark = row.blocked === undefined ? span("✓", "green") : span(spinner, "yellow");
   const title = row.title.padEnd(TITLE_WIDTH);

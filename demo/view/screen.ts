@@ -1,22 +1,22 @@
 import type { WriteStream } from "node:tty";
 import { type Line, render } from "../../src/plugin/terminal/text.ts";
 
-/** Where a demo shows itself. */
+/** The output of a demo. */
 export interface Screen {
-  /** A thing that happened, at a time since the start. */
+  /** An event, at a time since the start. */
   happened(line: string, atMs: number): void;
-  /** Text that stays, in the place of the picture until that is drawn again. */
+  /** Text that is kept, printed above the screen area that is redrawn. */
   print(lines: readonly Line[]): void;
-  /** The present state. */
+  /** The current state. */
   draw(picture: (width: number) => readonly Line[]): void;
 }
 
-/** How many of the last happenings a live screen keeps in view. */
+/** The number of recent events on a live screen. */
 export const RECENT = 6;
 const PLAIN_WIDTH = 110;
 const MIN_WIDTH = 40;
 
-/** One line for each thing that happens: for logs, and wherever a redraw would only make noise. */
+/** One line for each event: for logs, and for outputs that can't be redrawn. */
 export class PlainScreen implements Screen {
   readonly #write: (text: string) => void;
 
@@ -35,7 +35,7 @@ export class PlainScreen implements Screen {
   draw(): void {}
 }
 
-/** A picture that is redrawn in place, below whatever was printed. */
+/** A screen area that is redrawn in place, below printed text. */
 export class LiveScreen implements Screen {
   readonly #terminal: Pick<WriteStream, "columns" | "rows" | "write">;
   #height = 0;
@@ -44,7 +44,7 @@ export class LiveScreen implements Screen {
     this.#terminal = terminal;
   }
 
-  /** The picture shows the last of them by itself. */
+  /** The screen area shows recent events itself. */
   happened(): void {}
 
   print(lines: readonly Line[]): void {
@@ -53,7 +53,7 @@ export class LiveScreen implements Screen {
     this.#height = 0;
   }
 
-  /** What does not fit is left out at the bottom: a picture that scrolls can't be redrawn. */
+  /** Cut at the bottom to the height of the terminal: lines that scrolled away can't be redrawn. */
   draw(picture: (width: number) => readonly Line[]): void {
     const width = Math.max(MIN_WIDTH, this.#terminal.columns || PLAIN_WIDTH) - 1;
     const lines = picture(width).slice(0, Math.max(1, (this.#terminal.rows || 24) - 1));

@@ -15,7 +15,7 @@ export interface KeyRow {
   readonly name: string;
 }
 
-/** What may happen to a database without the operator. */
+/** Changes of a database that the operator did not make. */
 export type Misdeed =
   | "keys deleted"
   | "keys given another hash"
@@ -30,7 +30,7 @@ export type Misdeed =
   | "user with another address"
   | "user with another name"
   | "user who logs in by password"
-  | "user who is no system user"
+  | "user who is not a system user"
   | "session of an intruder"
   | "membership deleted"
   | "membership without a role"
@@ -38,29 +38,29 @@ export type Misdeed =
   | "name taken by a person"
   | "name freed by that person";
 
-/** coderd's database as a test sees it, wherever it is kept. */
+/** coderd's database as a test sees it, in memory or in Postgres. */
 export interface CoderdDatabase {
   readonly url: string;
-  /** Those who are not deleted. */
+  /** Users that are not deleted. */
   users(): Promise<readonly UserRow[]>;
   /** The roles of every membership. */
   memberships(): Promise<readonly (readonly string[])[]>;
   keys(): Promise<readonly KeyRow[]>;
-  /** Whom coderd takes the holder of a token for. The caller closes it. */
+  /** The account of a token, as coderd determines it. The caller closes it. */
   accounts(): Accounts;
   suffer(misdeed: Misdeed): Promise<void>;
 }
 
-/** Databases, and the operator's way to them. */
+/** Databases, and the operator's access to them. */
 export interface CoderdDatabases<D extends CoderdDatabase = CoderdDatabase> {
   readonly access: OperatorAccess;
-  /** Connections opened, or tried, so far. */
+  /** Number of connection attempts so far. */
   readonly connections: number;
   create(): Promise<D>;
   close(): Promise<void>;
 }
 
-/** Asks as coderd would whether it accepts a token, and whose it is. */
+/** Checks whether coderd would accept a token, and for which user. */
 export async function acceptedAs(
   database: CoderdDatabase,
   token: string | undefined,

@@ -16,7 +16,7 @@ const EMAIL = "coder-k8s-operator@coder-k8s.invalid";
 const ADMIN = "organization-admin";
 const HAND_OVER_MS = 5 * 60_000;
 
-/** Tables as a transaction leaves them, and its result. */
+/** The tables after a transaction, and its result. */
 export interface Outcome<T> {
   readonly tables: Tables;
   readonly result: T;
@@ -29,13 +29,15 @@ interface KeyRequest extends TokenRequest {
   readonly now: number;
 }
 
-/** Operator access on tables in memory, in one step as in one transaction: the contract suite compares it with SQL. */
+/**
+ * Operator access on in-memory tables, atomic like a transaction: the contract suite compares it with SQL.
+ */
 export function ensureTokenIn(before: Tables, request: KeyRequest): Outcome<OperatorToken> {
   const { tables, user } = withAccount(before);
   return withKey(tables, user, request);
 }
 
-/** Ends the tokens of a name that one cluster wrote. */
+/** Revokes the tokens with a name that one cluster created. */
 export function revokeTokensIn(
   tables: Tables,
   { tokenName, ...writer }: { tokenName: string; uid: string; held: readonly string[] },

@@ -19,7 +19,7 @@ import { accountOf, freshTables, suffered, type Tables } from "./tables.ts";
 const HOST = "postgres.example.com:5432";
 const USER = "coder";
 
-/** What there is to see of a database with the schema of 2.36 when nothing happens in it. */
+/** The inspection of an idle database with the schema of 2.36. */
 export const calmSight: DatabaseInspection = {
   isReadOnly: false,
   mayMigrate: true,
@@ -30,13 +30,13 @@ export const calmSight: DatabaseInspection = {
   replicas: [],
 };
 
-/** A database in memory. */
+/** An in-memory database. */
 export class MemoryDatabase implements CoderdDatabase {
   readonly url: string;
   tables: Tables = freshTables();
-  /** What there is to see beside tables. */
+  /** Inspection data other than tables. */
   sight: DatabaseInspection = calmSight;
-  /** What every transaction fails with: an error as `pg` or the server gives it, or a failure whose cause is known. */
+  /** The error of every transaction: as `pg` or the server returns it, or a failure with a known cause. */
   trouble: Error | undefined;
   readonly #clock: Pick<Clock, "now">;
 
@@ -77,7 +77,7 @@ export class MemoryDatabase implements CoderdDatabase {
     return isGone;
   }
 
-  /** All of the work takes effect, or nothing of it. */
+  /** All of the work takes effect, or none of it. */
   transact<T>(work: (tables: Tables) => Outcome<T>): T {
     if (this.trouble) throw this.trouble;
     const { tables, result } = work(this.tables);
@@ -87,12 +87,12 @@ export class MemoryDatabase implements CoderdDatabase {
 }
 
 /**
- * A database server in memory, and the operator's way to it. It takes connection URLs apart and fails by them as a
- * real one does.
+ * An in-memory database server, and the operator's access to it. It parses connection URLs and fails like a
+ * real server.
  */
 export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
   connections = 0;
-  /** Who may log in, with which password. */
+  /** The passwords of the users that may log in. */
   readonly logins = new Map([[USER, "secret-of-the-database"]]);
   readonly access: OperatorAccess;
   readonly #clock: Pick<Clock, "now">;
@@ -159,7 +159,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
   }
 }
 
-/** An error as the server or the system gives it. */
+/** An error as the server or the system returns it. */
 export function coded(code: string, message = ""): Error {
   return Object.assign(new Error(message), { code });
 }

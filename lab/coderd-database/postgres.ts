@@ -30,7 +30,7 @@ const STATEMENTS: Readonly<Record<Misdeed, string>> = {
   "user with another address": "UPDATE users SET email = 'x@example.com'",
   "user with another name": "UPDATE users SET username = 'renamed'",
   "user who logs in by password": "UPDATE users SET login_type = 'password'",
-  "user who is no system user": "UPDATE users SET is_system = false",
+  "user who is not a system user": "UPDATE users SET is_system = false",
   "session of an intruder": SESSION,
   "membership deleted": "DELETE FROM organization_members",
   "membership without a role": "UPDATE organization_members SET roles = '{}'",
@@ -80,7 +80,7 @@ export class PostgresCoderdDatabase implements CoderdDatabase {
   }
 }
 
-/** Databases of a real Postgres, by which `pg` is tried too. */
+/** Databases of a real Postgres, which also test `pg`. */
 export class PostgresDatabases implements CoderdDatabases<PostgresCoderdDatabase> {
   readonly #postgres: Databases;
   readonly #watched: WatchedDatabase;
@@ -107,9 +107,9 @@ export class PostgresDatabases implements CoderdDatabases<PostgresCoderdDatabase
   }
 }
 
-/** The real way to coderd's database, which counts how often it is gone. */
+/** The real access to coderd's database, with a count of connections. */
 class WatchedDatabase implements OperatorAccess {
-  /** Connections opened, or tried, so far. */
+  /** Number of connection attempts so far. */
   connections = 0;
   readonly #access: OperatorAccess;
 

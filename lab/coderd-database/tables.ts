@@ -24,7 +24,7 @@ interface Membership {
   readonly roles: readonly string[];
 }
 
-/** The rows that operator access is about. Rows are replaced, never changed. */
+/** The rows that operator access uses. Rows are replaced, never changed. */
 export interface Tables {
   readonly users: readonly MemoryUser[];
   readonly organizations: readonly Organization[];
@@ -32,7 +32,7 @@ export interface Tables {
   readonly keys: readonly MemoryKey[];
 }
 
-/** What coderd has after its first start. */
+/** The rows after coderd's first start. */
 export function freshTables(): Tables {
   return { users: [], organizations: [{ id: randomUUID(), deleted: false }], memberships: [], keys: [] };
 }
@@ -52,7 +52,7 @@ const users =
     users: tables.users.map((user) => (picks(user) ? { ...user, ...change } : user)),
   });
 
-/** What the misdeed makes of the tables. */
+/** The tables after the change. */
 export function suffered(tables: Tables, misdeed: Misdeed, now: number): Tables {
   return MISDEEDS[misdeed](tables, now);
 }
@@ -65,14 +65,14 @@ const MISDEEDS: Readonly<Record<Misdeed, (tables: Tables, now: number) => Tables
   "keys extended by 200 days": keys(({ expiresAt }) => ({ expiresAt: expiresAt + 200 * DAY_MS })),
   "keys restricted": keys(() => ({ fullAccess: false })),
   "keys renamed": keys(() => ({ name: "mine" })),
-  // A trigger of coderd's.
+  // A trigger of coderd.
   "user deleted": (tables) => ({ ...users({ deleted: true })(tables), keys: [], memberships: [] }),
   "user without a role": users({ roles: [] }),
   "user suspended": users({ status: "suspended" }),
   "user with another address": users({ email: "x@example.com" }),
   "user with another name": users({ username: "renamed" }),
   "user who logs in by password": users({ loginType: "password" }),
-  "user who is no system user": users({ isSystem: false }),
+  "user who is not a system user": users({ isSystem: false }),
   "session of an intruder": (tables, now) => ({
     ...tables,
     keys: [...tables.keys, ...intruders(tables, now)],

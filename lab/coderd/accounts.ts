@@ -9,23 +9,23 @@ export interface Account {
   readonly loginType: string;
   readonly owner: boolean;
   readonly createdAt: string;
-  /** The organizations of which it is a member; all of them when absent. */
+  /** The organizations that it is a member of; defaults to all. */
   readonly organizationIds?: readonly string[];
 }
 
-/** A token as its user may look it up. */
+/** A token as its user can look it up. */
 export interface DescribedToken {
   readonly id: string;
   /** In milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
-/** Who a session token belongs to. */
+/** The owner of a session token. */
 export interface Accounts {
   find(token: string, now: number): Promise<Account | undefined>;
   /** A token of the user, by the part before its dash. */
   describe(id: string, userId: string): Promise<DescribedToken | undefined>;
-  /** Ends a token of the user, by the part before its dash. Returns whether there was one. */
+  /** Deletes a token of the user, by the part before its dash. Returns whether it existed. */
   revoke(id: string, userId: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Accounts {
 /** Later than any clock of a test. */
 const FAR_OFF = Date.UTC(9999, 0);
 
-/** Tokens known from the start, and any that are added or taken away later. */
+/** Initial tokens, and tokens that are added or removed later. */
 export class StaticAccounts implements Accounts {
   readonly #accounts = new Map<string, Account & Pick<DescribedToken, "expiresAt">>();
 
@@ -85,7 +85,7 @@ const FIND_KEY = `
   FROM api_keys k JOIN users u ON u.id = k.user_id
   WHERE k.id = $1 AND u.status = 'active' AND NOT u.deleted`;
 
-/** Tokens as coderd itself checks them: `id-secret` against the hash in the `api_keys` table. */
+/** Checks tokens like coderd: `id-secret` against the hash in the `api_keys` table. */
 export class PostgresAccounts implements Accounts {
   readonly #pool: pg.Pool;
 

@@ -1,4 +1,4 @@
-/** How the dashboard looks, as coderd stores it. */
+/** The appearance of the dashboard, as coderd stores it. */
 export interface SimulatedAppearance {
   readonly application_name: string;
   readonly logo_url: string;

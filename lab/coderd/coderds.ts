@@ -1,9 +1,11 @@
 import { CoderdDeployment, type DeploymentOptions } from "./deployment.ts";
 
-/** How requests find a deployment: by the name in the `Host` header, or by the first segment of the path. */
+/** How requests are routed to a deployment: by the `Host` header, or by the first segment of the path. */
 export type Address = { readonly host: string } | { readonly pathPrefix: string };
 
-/** Any number of simulated coderds, each at its address; one without an address takes every other request. */
+/**
+ * Any number of simulated coderds, each with an address; one without an address receives all other requests.
+ */
 export class Coderds {
   readonly #deployments = new Map<string, CoderdDeployment>();
 
@@ -13,7 +15,7 @@ export class Coderds {
     return deployment;
   }
 
-  /** The deployment that a request is for, if there is one, and the path within it. */
+  /** The deployment of a request, if there is one, and the path within it. */
   locate(host: string, path: string): { deployment: CoderdDeployment | undefined; path: string } {
     const byHost = this.#deployments.get(`host ${host.replace(/:\d+$/, "")}`);
     if (byHost) return { deployment: byHost, path };

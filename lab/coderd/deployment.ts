@@ -38,7 +38,7 @@ export interface Daemon {
   readonly connectedAt: string;
   readonly tags: Tags;
   version: string;
-  /** When its pod died without a word. */
+  /** When its pod died without disconnecting. */
   silentSince?: number;
 }
 
@@ -61,25 +61,25 @@ export interface RecordedCall {
 }
 
 export interface DeploymentOptions {
-  /** An open-source build has none of the licensed routes. */
+  /** An open-source build does not have the licensed routes. */
   readonly openSource?: boolean;
   readonly version?: string;
   readonly accounts?: Accounts;
   readonly now?: () => number;
-  /** Per user; unlimited when left out, as on the coderd of the recordings. */
+  /** Per user; defaults to unlimited, like the recorded coderd. */
   readonly requestsPerMinute?: number;
-  /** Daemons within coderd, of which only its health takes notice here. */
+  /** Built-in daemons of coderd, which only affect its health here. */
   readonly builtInDaemons?: number;
   /** Names of organizations besides the default one. */
   readonly organizations?: readonly string[];
-  /** Its access URL, to which it sends whoever asks it by another name: CODER_REDIRECT_TO_ACCESS_URL. */
+  /** The access URL to which it redirects requests for other hosts: CODER_REDIRECT_TO_ACCESS_URL. */
   readonly redirectsTo?: string;
 }
 
-/** The version that it plays unless told otherwise. */
+/** The default version. */
 const NEWEST = "v2.36.1";
 
-/** The state of one simulated coderd, and what tests may ask of it or do to it. */
+/** The state of a simulated coderd, and operations for tests. */
 export class CoderdDeployment {
   readonly id = randomUUID();
   readonly openSource: boolean;
@@ -93,9 +93,9 @@ export class CoderdDeployment {
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
   keys: ProvisionerKey[] = [];
-  /** The plaintext of every key that there ever was: what must not show anywhere. */
+  /** The plaintext of every key so far, which must not appear anywhere. */
   readonly everyKey: string[] = [];
-  /** The token of every workspace proxy that there ever was. */
+  /** The token of every workspace proxy so far. */
   readonly everyProxyToken: string[] = [];
   daemons: Daemon[] = [];
   readonly jobs: Jobs;
@@ -103,12 +103,12 @@ export class CoderdDeployment {
   licenses: StoredLicense[] = [];
   proxies: SimulatedProxy[] = [];
   appearance = PLAIN_APPEARANCE;
-  /** Absent while nobody has ever set it. */
+  /** Absent until it is set. */
   arePrebuildsPaused: boolean | undefined;
   lastRefresh: number;
-  /** Users that take a seat, workspaces built with agents of its own, and users of AI. */
+  /** Users that take a seat, workspaces built with their own agents, and AI users. */
   readonly usage = { users: 1, managedAgents: 0, aiUsers: 0 };
-  /** The replicas, each with its own checks; requests for health go to one after the other. */
+  /** The replicas, each with its own checks; requests for health alternate between them. */
   readonly health: ReplicaHealth[] = [new ReplicaHealth()];
   #licenseSequence = 0;
 
@@ -126,7 +126,7 @@ export class CoderdDeployment {
     this.organizations = [this.#organization("coder", true), ...others];
   }
 
-  /** How its version answers. */
+  /** The responses of its version. */
   get traits(): Traits {
     return traitsOf(this.version);
   }
@@ -135,7 +135,7 @@ export class CoderdDeployment {
     return new Date(this.now()).toISOString();
   }
 
-  /** How many requests were made, all or those whose `METHOD /path` matches. */
+  /** The number of requests, or of those whose `METHOD /path` matches. */
   count(request?: string | RegExp): number {
     return this.calls.filter((call) => matches(request, call.request)).length;
   }
@@ -154,7 +154,7 @@ export class CoderdDeployment {
     return this.entitlements().features[feature]?.entitlement !== "not_entitled";
   }
 
-  /** Takes a license; a duplicate uses up a number too, as a database sequence does. */
+  /** Adds a license; a duplicate increments the ID too, like a database sequence. */
   addLicense(jwt: string): StoredLicense | "invalid" | "duplicate" {
     const claims = readLicense(jwt);
     if (!claims) return "invalid";
@@ -180,18 +180,18 @@ export class CoderdDeployment {
     return key;
   }
 
-  /** Deleting a key takes its daemons off the list at once. */
+  /** Deletes a key and the daemons that use it. */
   deleteKey(key: ProvisionerKey): void {
     this.keys = this.keys.filter(({ id }) => id !== key.id);
     this.daemons = this.daemons.filter((daemon) => daemon.key.id !== key.id);
   }
 
-  /** The key a daemon would be let in with, if it would. */
+  /** The key that a daemon would be accepted with. */
   acceptedKey(plaintext: string): ProvisionerKey | undefined {
     return this.keys.find((key) => key.plaintext === plaintext);
   }
 
-  /** What a daemon does when it starts: joins, or is turned away. */
+  /** Simulates the start of a daemon: it joins or is rejected. */
   connectDaemon(name: string, plaintext: string): Daemon | undefined {
     const key = this.acceptedKey(plaintext);
     if (!key) return undefined;

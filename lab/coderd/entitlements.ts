@@ -9,7 +9,7 @@ import {
 } from "./limits.ts";
 import type { Traits } from "./traits.ts";
 
-/** Every feature coderd knows besides limits, and whether it is on once licensed and nothing else is configured. */
+/** Every feature of coderd except limits, and whether a license enables it without further configuration. */
 const FEATURES: Readonly<Record<string, { on: boolean; premiumOnly?: true; isAi?: true }>> = {
   access_control: { on: true },
   advanced_template_scheduling: { on: true },
@@ -42,7 +42,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 const ADDON_WARNING =
   "The AI Governance add-on is required to use AI Gateway. Please reach out to your account team or sales@coder.com to learn more.";
 
-/** Whom the licenses of a deployment have to serve. */
+/** The usage that the licenses of a deployment must cover. */
 interface Service {
   readonly now: number;
   readonly refreshedAt: number;
@@ -50,7 +50,7 @@ interface Service {
   readonly traits: Traits;
 }
 
-/** What the licenses of a deployment allow, as `GET /api/v2/entitlements` answers. */
+/** The entitlements of the licenses, as returned by `GET /api/v2/entitlements`. */
 export function entitlementsOf(licenses: readonly StoredLicense[], service: Service) {
   const { now, refreshedAt, usage, traits } = service;
   const seconds = now / 1_000;
@@ -97,7 +97,7 @@ function allows({ claims }: StoredLicense, name: string, seconds: number): Entit
   return claims.license_expires > seconds ? "entitled" : "grace_period";
 }
 
-/** coderd warns of the end of the first period that licenses cover without a gap. */
+/** coderd warns about the end of the first period that licenses cover without a gap. */
 function expiryWarning(unexpired: readonly StoredLicense[], seconds: number, trial: boolean): string[] {
   const terms = unexpired.map(({ claims }) => claims).toSorted((one, other) => one.nbf - other.nbf);
   let end = terms[0]?.license_expires ?? 0;

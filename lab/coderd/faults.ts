@@ -1,4 +1,4 @@
-/** What can go wrong between a caller and coderd. */
+/** Faults between a client and coderd. */
 export type Fault =
   | { readonly kind: "latency"; readonly ms: number }
   | {
@@ -13,20 +13,20 @@ export type Fault =
   | { readonly kind: "wrongShape" }
   | { readonly kind: "redirect"; readonly to: string }
   | { readonly kind: "redirectLoop" }
-  /** The answer begins and then nothing more comes, or nothing comes at all. */
+  /** The response starts and then stalls, or never starts. */
   | { readonly kind: "stall"; readonly midBody?: boolean }
-  /** The connection ends in the middle of the answer, or before it. */
+  /** The connection breaks in the middle of the response, or before it. */
   | { readonly kind: "cut"; readonly midBody?: boolean };
 
 export interface Injection {
   readonly fault: Fault;
-  /** `METHOD /path` as a whole, or a pattern for it; every request when left out. */
+  /** The whole `METHOD /path`, or a pattern for it; defaults to every request. */
   readonly on?: string | RegExp;
-  /** How many requests are hit; all of them when left out. */
+  /** The number of affected requests; defaults to all. */
   readonly times?: number;
-  /** How many matching requests pass before the first is hit. */
+  /** The number of matching requests before the first affected one. */
   readonly after?: number;
-  /** The request takes effect first: only the answer is lost. */
+  /** The request takes effect, and only the response is lost. */
   readonly afterEffect?: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Pending {
   toHit: number;
 }
 
-/** The faults a deployment is to show, in the order they were injected. */
+/** The faults of a deployment, in the order of their injection. */
 export class Faults {
   readonly #pending = new Set<Pending>();
 
@@ -55,7 +55,7 @@ export class Faults {
     this.#pending.clear();
   }
 
-  /** The fault that hits this request, counted as used. */
+  /** The fault for this request, counted as used. */
   next(request: string): Injection | undefined {
     for (const pending of this.#pending) {
       if (!matches(pending.injection.on, request)) continue;

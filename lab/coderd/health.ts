@@ -15,16 +15,18 @@ interface Section {
   readonly dismissed?: boolean;
 }
 
-/** How long a replica answers with the same report. */
+/** How long a replica returns the same report. */
 const CACHE_MS = 10 * 60_000;
 
 /** The checks of one replica of coderd. */
 export class ReplicaHealth {
-  /** What its next report says of these sections; the others are fine, or as many daemons as there are. */
+  /**
+   * Overrides for sections of the next report; the others are healthy, or depend on the number of daemons.
+   */
   readonly sections: Partial<Record<SectionName, Section>> = {};
   #cached: { readonly at: number; readonly report: object } | undefined;
 
-  /** As `GET /api/v2/debug/health` answers. */
+  /** The response of `GET /api/v2/debug/health`. */
   report(now: number, daemons: number): object {
     if (this.#cached && now - this.#cached.at < CACHE_MS) return this.#cached.report;
     const sections = SECTIONS.map((name) => [name, this.#section(name, daemons)] as const);

@@ -7,8 +7,8 @@ import { BEGUN_ANSWER, wireForm } from "./reply.ts";
 import { type Outcome, respond } from "./respond.ts";
 
 /**
- * Any number of coderds without a socket: the route hands requests straight to the simulator. Slow answers take their
- * time by the clock given.
+ * Any number of coderds without a socket: the dispatcher passes requests directly to the simulator. Slow
+ * responses are delayed by the given clock.
  */
 export class InProcessCoderds {
   readonly route: Route;
@@ -64,7 +64,7 @@ class InProcessDispatcher extends Dispatcher {
   }
 }
 
-/** One request under way, seen by undici as a connection. */
+/** A request in progress, as undici's controller of a connection. */
 class InProcessExchange implements Dispatcher.DispatchController {
   aborted = false;
   paused = false;
@@ -76,7 +76,7 @@ class InProcessExchange implements Dispatcher.DispatchController {
     handler.onRequestStart?.(this, {});
   }
 
-  /** What a connection does with an answer: gives it out, ends, or stands still for ever. */
+  /** Delivers a response, ends the connection, or stalls. */
   show(outcome: Outcome): void {
     if (this.aborted) return;
     if (outcome.kind === "reply") {

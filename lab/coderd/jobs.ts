@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Tags } from "../../src/coder/provisioning.ts";
 import { matchesTags } from "../../src/coder/tags.ts";
 
-/** What may take jobs. */
+/** A worker that takes jobs. */
 interface Worker {
   readonly id: string;
   readonly name: string;
@@ -12,14 +12,14 @@ interface Worker {
 
 type JobStatus = "pending" | "running" | "succeeded" | "canceling" | "canceled" | "failed";
 
-/** Something for a daemon to do, in the state that coderd's database would have it. */
+/** A job for a daemon, with the state that coderd's database would have. */
 export interface SimulatedJob {
   readonly id: string;
   readonly organization: string;
   readonly createdAt: number;
   readonly tags: Tags;
   readonly type: string;
-  /** Started by coderd to keep prebuilt workspaces: everybody else's jobs go first. */
+  /** Created by coderd to maintain prebuilt workspaces: all other jobs take precedence. */
   readonly isPrebuild: boolean;
   readonly fileId: string;
   readonly templateName: string;
@@ -34,7 +34,7 @@ export interface SimulatedJob {
 type NewJob = Pick<SimulatedJob, "organization"> &
   Partial<Pick<SimulatedJob, "tags" | "type" | "isPrebuild" | "fileId" | "templateName" | "workspaceName">>;
 
-/** All jobs of one simulated coderd, oldest first. */
+/** All jobs of a simulated coderd, oldest first. */
 export class Jobs {
   readonly #now: () => number;
   readonly #all: SimulatedJob[] = [];
@@ -43,7 +43,7 @@ export class Jobs {
     this.#now = now;
   }
 
-  /** A job with the scope that coderd gives it unless it is one user's alone. */
+  /** Creates a job, with the scope of the organization unless it belongs to one user. */
   submit({ tags = {}, ...job }: NewJob): SimulatedJob {
     const submitted: SimulatedJob = {
       id: randomUUID(),
@@ -65,7 +65,7 @@ export class Jobs {
     return this.#all.filter((job) => job.organization === organization);
   }
 
-  /** Those that wait in the whole deployment, in the order in which daemons take them. */
+  /** The waiting jobs of the whole deployment, in the order in which daemons take them. */
   get queue(): SimulatedJob[] {
     const pending = this.#all.filter(({ status }) => status === "pending");
     return pending.sort((a, b) => Number(a.isPrebuild) - Number(b.isPrebuild) || a.createdAt - b.createdAt);
@@ -79,7 +79,7 @@ export class Jobs {
     return this.#all.findLast(({ worker, completedAt }) => worker?.id === id && completedAt !== undefined);
   }
 
-  /** What a daemon does when it has nothing to do: takes the first job that it may, if there is one. */
+  /** Simulates an idle daemon: takes the first suitable job, if there is one. */
   acquire(daemon: Worker): SimulatedJob | undefined {
     if (this.currentOf(daemon)) return undefined;
     const job = this.queue.find(
@@ -92,7 +92,7 @@ export class Jobs {
     Object.assign(job, { status, completedAt: this.#now() });
   }
 
-  /** What somebody does who does not want it any more. A daemon that has it needs some time to stop. */
+  /** Cancels a job. A daemon that runs it needs some time to stop. */
   cancel(job: SimulatedJob): void {
     job.canceledAt = this.#now();
     if (job.status === "running") job.status = "canceling";

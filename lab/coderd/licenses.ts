@@ -5,9 +5,9 @@ export interface LicenseClaims {
   readonly iss: string;
   readonly iat: number;
   readonly nbf: number;
-  /** The end of the term, in seconds since the epoch; entitlements are in grace from then on. */
+  /** The end of the term, in seconds since the epoch; the grace period starts then. */
   readonly license_expires: number;
-  /** The end of the grace period: the license counts no more. */
+  /** The end of the grace period: the license is no longer valid. */
   readonly exp: number;
   readonly account_type: string;
   readonly account_id: string;
@@ -28,21 +28,21 @@ export interface StoredLicense {
 export interface FakeLicense {
   readonly featureSet?: "premium" | "enterprise";
   readonly trial?: boolean;
-  /** From now to the end of the term; negative for one that is over. */
+  /** Time until the end of the term; negative if it is over. */
   readonly expiresInMs?: number;
   readonly graceMs?: number;
-  /** From now to the beginning of the term: long ago, by any clock of a test, unless this says otherwise. */
+  /** Time until the start of the term; defaults to a time before any clock of a test. */
   readonly startsInMs?: number;
-  /** Active users that it allows; no limit when left out. */
+  /** The number of active users; defaults to no limit. */
   readonly seats?: number;
-  /** Further limits by the name of their feature, such as `managed_agent_limit`. */
+  /** Further limits by feature name, such as `managed_agent_limit`. */
   readonly limits?: Readonly<Record<string, number>>;
   readonly now?: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** A license the simulator accepts: built like a real one, signed by nobody. */
+/** A license that the simulator accepts: structured like a real one, without a valid signature. */
 export function fakeLicense(options: FakeLicense = {}): string {
   const now = options.now ?? Date.now();
   const expires = now + (options.expiresInMs ?? 365 * DAY_MS);

@@ -2,20 +2,20 @@ import type { StoredLicense } from "./licenses.ts";
 
 export type Entitlement = "entitled" | "grace_period" | "not_entitled";
 
-/** What licenses allow of something that is counted. */
+/** The limit of a countable feature. */
 export interface Limit {
   readonly entitlement: Entitlement;
   readonly enabled: boolean;
   readonly limit?: number;
 }
 
-/** A feature as the entitlements have it. */
+/** A feature in the entitlements. */
 export interface LimitedFeature extends Limit {
   readonly actual?: number;
   readonly usage_period?: { readonly issued_at: string; readonly start: string; readonly end: string };
 }
 
-/** What a premium license has that does not say how many agents it allows. */
+/** The default of a premium license without a limit of agents. */
 const DEFAULT_AGENTS = {
   limit: 1_000,
   usage_period: {
@@ -30,7 +30,7 @@ export function best(entitlements: readonly Entitlement[]): Entitlement {
   return entitlements.includes("grace_period") ? "grace_period" : "not_entitled";
 }
 
-/** Of several limits the best entitlement counts, and of the same the larger. */
+/** Of several limits, the best entitlement applies, and among equals the largest. */
 export function limitOf(feature: string, current: readonly StoredLicense[], seconds: number): Limit {
   const limits = current.flatMap((license) => {
     const limit = license.claims.features?.[feature];
@@ -43,7 +43,7 @@ export function limitOf(feature: string, current: readonly StoredLicense[], seco
   return largest ?? { entitlement: "not_entitled", enabled: false };
 }
 
-/** Agents are counted over a period, that of the license or a century. */
+/** Agents are counted over a period: that of the license, or a century. */
 export function managedAgentLimit(
   current: readonly StoredLicense[],
   seconds: number,

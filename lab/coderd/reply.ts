@@ -1,4 +1,4 @@
-/** An answer before it is written: JSON unless `text` is given, no body at all when neither is. */
+/** A response before serialization: JSON unless `text` is set, without a body if neither is. */
 export interface Reply {
   readonly status: number;
   readonly body?: unknown;
@@ -18,7 +18,7 @@ export function invalidField(field: string, text: string): Reply {
   return json(400, { message: text, validations: [{ field, detail: text }] });
 }
 
-/** What coderd's request validation says when a required field is empty. */
+/** coderd's validation error for empty required fields. */
 export function required(...fields: string[]): Reply {
   const validations = fields.map((field) => ({
     field,
@@ -35,7 +35,7 @@ export const forbidden = message(
   "You don't have permission to view this content. If you believe this is a mistake, please contact your administrator or try signing in with different credentials.",
 );
 
-/** How coderd words a missing permission in places where it does not expect one. */
+/** coderd's error for a missing permission in places where it does not expect one. */
 export const rbacForbidden = message(
   500,
   "An internal server error occurred.",
@@ -50,7 +50,7 @@ export function signedOut(detail: string): Reply {
   );
 }
 
-/** The head and the body of a reply as they go over the wire. */
+/** The head and the body of a response as they are sent. */
 export function wireForm({ status, body, text, headers }: Reply): {
   status: number;
   headers: Record<string, string>;
@@ -62,7 +62,7 @@ export function wireForm({ status, body, text, headers }: Reply): {
   return { status, headers: { ...withType, ...headers }, body: isJson ? JSON.stringify(body) : (text ?? "") };
 }
 
-/** An answer of which only the beginning ever comes. */
+/** A response that is never completed. */
 export const BEGUN_ANSWER = {
   status: 200,
   headers: { "Content-Type": "application/json; charset=utf-8", "Content-Length": "1000" },

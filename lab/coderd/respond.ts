@@ -4,18 +4,20 @@ import type { Fault, Injection } from "./faults.ts";
 import { json, message, type Reply, routeNotFound } from "./reply.ts";
 import { findRoute, gate } from "./routes.ts";
 
-/** One request as it arrived, however it came. */
+/** A request, regardless of its transport. */
 export interface Arrival {
   readonly method: string;
   /** The path within the deployment, with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  /** Lets the time pass that a slow answer takes. */
+  /** Waits for the duration of a slow response. */
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** What the caller gets: an answer, or a connection that ends or stands still, perhaps within the answer. */
+/**
+ * The result of a request: a response, or a connection that breaks or stalls, possibly within the response.
+ */
 export type Outcome =
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "stall" | "cut"; readonly midBody: boolean };
@@ -23,7 +25,7 @@ export type Outcome =
 const MINUTE_MS = 60_000;
 const databaseDown = message(500, "Internal error fetching API key by id.");
 
-/** Answers one request: what coderd would, unless a fault is injected. */
+/** Handles a request like coderd, unless a fault is injected. */
 export async function respond(deployment: CoderdDeployment | undefined, arrival: Arrival): Promise<Outcome> {
   if (!deployment) return replied(json(503, { message: "No such deployment." }));
   const url = new URL(arrival.path, "http://coderd");
@@ -45,7 +47,7 @@ function replied(reply: Reply): Outcome {
   return { kind: "reply", reply };
 }
 
-/** Without its database coderd does not know whose a token is. */
+/** Without its database, coderd can't identify the owner of a token. */
 async function findAccount(
   { accounts, now }: CoderdDeployment,
   token: string | undefined,
@@ -82,7 +84,7 @@ function act(
   });
 }
 
-/** As coderd does it: without the path, and whether the name comes from the request or from a proxy before it. */
+/** Redirects like coderd: without the path, and to the host of the request or of a proxy before it. */
 function redirectTo(accessURL: string | undefined, { headers }: Arrival): Reply | undefined {
   if (accessURL === undefined) return undefined;
   const { host } = new URL(accessURL);
@@ -91,8 +93,8 @@ function redirectTo(accessURL: string | undefined, { headers }: Arrival): Reply 
 }
 
 /**
- * The limit is for each endpoint and user, and only owners may bypass it: anyone else who asks to is turned away. Before,
- * it was for each endpoint and address, and nobody could bypass it.
+ * The limit applies per endpoint and user, and only owners may bypass it: other users are rejected if they
+ * try. Before, it applied per endpoint and address, and could not be bypassed.
  */
 function rateLimit(
   deployment: CoderdDeployment,
@@ -121,7 +123,7 @@ function tooManyRequests(retryAfter: string | undefined, limit = 512): Reply {
   );
 }
 
-/** Plays a fault; nothing when the real answer is to follow. */
+/** Simulates a fault; `undefined` if the real response is to follow. */
 async function show({ fault }: Injection, { sleep, path }: Arrival): Promise<Outcome | undefined> {
   if (fault.kind === "latency") {
     await sleep(fault.ms);

@@ -8,7 +8,7 @@ export interface Call {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Only on routes that need one; `account` is then never missing. */
+  /** Only on routes that require one; `account` is always set there. */
   readonly account: Account;
 }
 
@@ -16,7 +16,7 @@ export interface Route {
   readonly method: string;
   /** Segments that start with a colon are parameters. */
   readonly path: string;
-  /** Answers without a token. */
+  /** Requires no token. */
   readonly open?: true;
   /** Not in an open-source build. */
   readonly licensed?: { readonly feature?: string; readonly title?: string };

@@ -22,13 +22,13 @@ export const announcementRoutes: readonly Route[] = [
 const NO_BANNER = { enabled: false };
 const HEX_COLOR = /^#[0-9a-f]{6}$/i;
 
-/** Agents of workspaces may read it too, so the refusal is worded otherwise. */
+/** Agents of workspaces may read it too, so the error message differs. */
 function getAppearance({ deployment, account }: Call): Reply {
   if (!account) return message(401, "API key or workspace agent token required, but none provided");
   return json(200, appearanceView(deployment));
 }
 
-/** Without the feature coderd shows nothing of what is stored. */
+/** Without the feature, coderd does not return the stored values. */
 function appearanceView(deployment: CoderdDeployment) {
   const isShown = !deployment.openSource && deployment.allows("appearance");
   const { announcement_banners: banners, ...names } = isShown ? deployment.appearance : PLAIN_APPEARANCE;
@@ -47,7 +47,7 @@ function appearanceView(deployment: CoderdDeployment) {
   };
 }
 
-/** An owner may do it without the feature too, and then replaces what nobody sees. */
+/** An owner may set it without the feature too, which replaces values that are not shown. */
 function setAppearance({ deployment, account, body }: Call): Reply {
   if (!account.owner) return message(403, "Insufficient permissions to update appearance");
   const next = body as Partial<SimulatedAppearance>;

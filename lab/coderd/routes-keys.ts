@@ -6,7 +6,7 @@ import { daemonsOf, daemonView } from "./routes-queue.ts";
 const MAX_NAME_LENGTH = 64;
 const SECRET_LENGTH = 43;
 const NIL_UUID = "00000000-0000-0000-0000-00000000000";
-/** Keys that stand for daemons without one, in the order coderd lists them. */
+/** Keys that represent daemons without one, in the order of coderd's list. */
 const RESERVED = [
   { name: "built-in", id: `${NIL_UUID}1` },
   { name: "psk", id: `${NIL_UUID}3` },

@@ -18,7 +18,7 @@ export const licenseRoutes: readonly Route[] = [
   { method: "POST", path: "/api/v2/licenses/refresh-entitlements", licensed: {}, handle: refresh },
 ];
 
-/** Without permission the list is as without licenses. */
+/** Without permission, the list looks as if there were no licenses. */
 function listLicenses({ deployment, account }: Call): Reply {
   if (!account.owner || deployment.licenses.length === 0) return json(200, deployment.traits.noLicenses);
   return json(200, deployment.licenses.map(publicLicense));

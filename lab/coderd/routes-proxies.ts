@@ -48,7 +48,7 @@ function listProxies({ deployment }: Call): Reply {
   });
 }
 
-/** What proxies ask for by their own token, here always without saying which keys. */
+/** Requested by proxies with their own token; here without naming the keys. */
 function cryptoKeys({ deployment, headers }: Call): Reply {
   const token = headers["coder-external-proxy-token"];
   if (typeof token !== "string" || token === "") return message(401, "Missing required external proxy token");

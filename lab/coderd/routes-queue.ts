@@ -7,7 +7,7 @@ import type { Call, Route } from "./route.ts";
 
 const ORGANIZATION = "/api/v2/organizations/:organization";
 const DEFAULT_LIMIT = 50;
-/** A daemon that gave no sign of life for so long is offline. */
+/** A daemon is offline after this time without a heartbeat. */
 const STALE_MS = 90_000;
 const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
@@ -17,7 +17,7 @@ export const queueRoutes: readonly Route[] = [
   { method: "POST", path: `${ORGANIZATION}/templateversions`, handle: importTemplate },
 ];
 
-/** Only owners and template admins may look; to others the organization is not there. */
+/** Only owners and template admins have access; for others the organization does not exist. */
 function lookedAt(call: Call, known: readonly string[], reply: (organizationId: string) => Reply): Reply {
   const organization = call.deployment.findOrganization(call.params.organization ?? "");
   if (!organization || !call.account.owner) return notFound;
@@ -28,7 +28,7 @@ function lookedAt(call: Call, known: readonly string[], reply: (organizationId: 
   return reply(organization.id);
 }
 
-/** Whether it lists offline daemons to everybody and knows no parameter about them, as 2.24 does. */
+/** Whether offline daemons are always listed and can't be filtered, as in 2.24. */
 function listsOffline({ version }: CoderdDeployment): boolean {
   const [, minor = ""] = /^v2\.(\d+)/.exec(version) ?? [];
   return Number(minor) < 26;

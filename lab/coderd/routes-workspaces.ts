@@ -11,7 +11,9 @@ export const workspaceRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v2/workspaces", handle: listWorkspaces },
 ];
 
-/** Whoever may read none gets an empty list. The alias of the default organization is not known here. */
+/**
+ * A user without permission gets an empty list. The alias of the default organization is not supported here.
+ */
 function listWorkspaces({ deployment, query, account }: Call): Reply {
   const [, wanted] = /^organization:(\S+)$/.exec(query.get("q") ?? "") ?? [];
   const organization = deployment.organizations.find(({ id, name }) => id === wanted || name === wanted);
@@ -107,7 +109,7 @@ function buildView(
   };
 }
 
-/** With an agent, an app and metadata, as templates of people have them: lists in lists, and brackets in texts. */
+/** With an agent, an app and metadata, like real templates: nested lists, and brackets in text. */
 function resourceView({ transition, timestamp }: { transition: string; timestamp: string }) {
   return {
     id: randomUUID(),

@@ -50,7 +50,7 @@ const routes: readonly Route[] = [
   ...announcementRoutes,
 ];
 
-/** Finds the route of a request and its parameters, as coderd's router would. */
+/** Finds the route of a request and its parameters, like coderd's router. */
 export function findRoute(
   method: string,
   path: string,
@@ -62,7 +62,7 @@ export function findRoute(
   return undefined;
 }
 
-/** Whether this request is let through to its route, and the answer if not. */
+/** Whether this request may reach its route, and the response if not. */
 export function gate(
   route: Route | undefined,
   deployment: CoderdDeployment,

@@ -9,18 +9,18 @@ import { BEGUN_ANSWER, wireForm } from "./reply.ts";
 import { type Outcome, respond } from "./respond.ts";
 
 export interface CoderdServerOptions {
-  /** Serve TLS with this key and certificate, in PEM. */
+  /** The key and the certificate for TLS, in PEM. */
   readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 /**
- * A loopback server that plays any number of coderds. Give each an address, or let one take every request
- * that no address matches. Clients may take it for an HTTP proxy on the way to them.
+ * A loopback server that simulates any number of coderds. Each has an address; one without an address
+ * receives all other requests. Clients may use it as an HTTP proxy.
  */
 export interface CoderdServer {
-  /** The server itself: the base URL of the deployment without an address. */
+  /** The base URL of the deployment without an address. */
   readonly url: string;
-  /** Adds a deployment; one without an address answers every request that matches no other. */
+  /** Adds a deployment; one without an address receives all unmatched requests. */
   add(options?: DeploymentOptions, address?: Address): CoderdDeployment;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function startCoderdServer(options: CoderdServerOptions = {}): Prom
   const handle = (request: IncomingMessage, response: ServerResponse) =>
     void answer(coderds, request, response);
   const server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle);
-  // Like the real one, it announces no end of idle connections: clients may keep them.
+  // Like the real server, it does not announce a timeout of idle connections.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

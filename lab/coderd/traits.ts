@@ -1,13 +1,13 @@
-/** What differs between the versions of coderd that there are recordings of. */
+/** Differences between the recorded versions of coderd. */
 export interface Traits {
   readonly provisionerApi: string;
-  /** The list of licenses where there is none, or none that the caller may read. */
+  /** The list of licenses if there is none, or none that the client may read. */
   readonly noLicenses: readonly never[] | null;
-  /** Whether limits count by user and let owners bypass them; else they count by address, for everybody. */
+  /** Whether limits apply per user and owners may bypass them; otherwise they apply per address. */
   readonly hasUserLimits: boolean;
-  /** Whether it knows the features that came with AI governance, and limits of agents and of their users. */
+  /** Whether it has the features of AI governance, and limits of agents and their users. */
   readonly hasAiFeatures: boolean;
-  /** What answers have besides what all versions have. */
+  /** Fields that only this version returns. */
   readonly more: {
     readonly buildInfo: object;
     readonly organization: object;
@@ -39,10 +39,13 @@ const NEWER: Traits = {
   },
 };
 
-/** The last minor version that answers like the older of the two. */
+/** The last minor version that behaves like the older recording. */
 const LAST_OLDER = 26;
 
-/** A version that is not recorded answers like the older of the two up to that one, and like the newer from then on. */
+/**
+ * A version without a recording behaves like the older recording up to that version, and like the newer one
+ * after it.
+ */
 export function traitsOf(version: string): Traits {
   const [, major = 0, minor = 0] = /^v?(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
   return major < 2 || (major === 2 && minor <= LAST_OLDER) ? OLDER : NEWER;

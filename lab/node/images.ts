@@ -9,7 +9,10 @@ import { releaseNames } from "../../tools/generate/release-names.ts";
 import { currentCommit } from "../../tools/image/commit.ts";
 import { buildImage } from "../../tools/image/image.ts";
 
-/** Builds the operator's image from this checkout, as `make image` does, and loads it into the node; returns its name. */
+/**
+ * Builds the operator's image from this checkout, like `make image`, and loads it into the node; returns its
+ * name.
+ */
 export async function loadOperator(node: LocalNode, log: Log): Promise<string> {
   const names = releaseNames({});
   const out = await mkdtemp(join(tmpdir(), "coder-k8s-node-"));
@@ -24,14 +27,14 @@ export async function loadOperator(node: LocalNode, log: Log): Promise<string> {
   }
 }
 
-/** What the images of the current and of the older Coder are called, in the registry and folder given. */
+/** The names of the images of the current and the older Coder, in the given registry and folder. */
 export function coderNames(prefix = "ghcr.io/coder"): { readonly current: string; readonly older: string } {
   const { binaries } = readPins(currentPlatform());
   const name = (which: "coder" | "coder-old") => `${prefix}/coder:${binaries[which].version}`;
   return { current: name("coder"), older: name("coder-old") };
 }
 
-/** Loads the images of the current and of the older Coder, after building what is not there yet; returns their names. */
+/** Loads the images of the current and the older Coder, after building missing ones; returns their names. */
 export async function loadCoder(node: LocalNode): Promise<string[]> {
   const { current, older } = await coderImages();
   for (const { file } of [current, older]) await node.importImage(file);

@@ -1,4 +1,4 @@
-/** Runs the Postgres of a node inside of its sandbox, where it ends with the node. */
+/** Runs the Postgres of a node inside its sandbox, where it ends with the node. */
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { embeddedPostgres } from "../embedded-postgres.ts";

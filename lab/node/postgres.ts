@@ -11,12 +11,12 @@ const NAME = "postgres";
 const NAMESPACE = "database";
 const PORT = 5432;
 
-/** Where its administrator's URL is kept while the node runs. */
+/** The file with the administrator's URL, for the lifetime of the node. */
 const postgresUrlFile = (node: LocalNode) => join(dirname(node.kubeconfig), "postgres.url");
 
 /**
- * Starts a Postgres on the node. Pods and this machine reach it at the URL that it returns, and pods also by the name
- * of a Service: `postgres.database`.
+ * Starts a Postgres on the node. Pods and this machine reach it at the returned URL, and pods also by the
+ * name of a Service: `postgres.database`.
  */
 export async function startNodePostgres(node: LocalNode): Promise<string> {
   const password = randomBytes(12).toString("hex");
@@ -36,7 +36,7 @@ export async function startNodePostgres(node: LocalNode): Promise<string> {
   return url;
 }
 
-/** The URL of the Postgres that was started on a node. */
+/** The URL of the Postgres on a node. */
 export function nodePostgres(node: LocalNode): Promise<string> {
   return readFile(postgresUrlFile(node), "utf8");
 }
@@ -48,7 +48,7 @@ async function answers(url: string): Promise<boolean> {
   return true;
 }
 
-/** A name for a server that is no pod. */
+/** A Service for a server outside of pods. */
 function service(): object[] {
   const ports = [{ name: NAME, port: PORT }];
   const metadata = { name: NAME, namespace: NAMESPACE };

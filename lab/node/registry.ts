@@ -12,12 +12,12 @@ interface Index {
   readonly manifests: readonly { readonly digest: string; readonly mediaType: string }[];
 }
 
-/** A registry that has one image, under every name and tag. */
+/** A registry with one image, under every name and tag. */
 export interface Registry extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Serves an image, an OCI archive, at an address of this machine until it is disposed of. */
+/** Serves an image, an OCI archive, at an address of this machine until it is disposed. */
 export async function startRegistry(archive: string, address: string): Promise<Registry> {
   await using owned = new AsyncDisposableStack();
   const layout = await mkdtemp(join(tmpdir(), "coder-k8s-registry-"));

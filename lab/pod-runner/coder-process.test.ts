@@ -10,7 +10,7 @@ import { planContainer, type RunningContainer } from "./launch.ts";
 import { LocalServices } from "./local-services.ts";
 import type { Container } from "./pod.ts";
 
-// stands for `coder`: writes down how it was started, then serves its health until it is asked to end
+// Replaces `coder`: records how it was started, then serves its health until it is stopped.
 const PROGRAM = `#!${process.execPath}
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const listen = process.argv.find((argument) => argument.startsWith("--http-address="));

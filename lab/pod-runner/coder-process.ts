@@ -10,35 +10,38 @@ import { probeUrl } from "./probe.ts";
 import { type Mount, writeVolumes } from "./volumes.ts";
 
 export interface CoderProcessOptions {
-  /** What stands for `/opt/coder`, the program in the image; it may depend on the image, and throws for one that does not exist. */
+  /**
+   * The replacement for `/opt/coder`, the program in the image; may depend on the image, and throws if the
+   * image does not exist.
+   */
   readonly binary: string | ((image: string) => string);
-  /** How processes reach the Services that their variables name. */
+  /** How processes reach the Services that their variables refer to. */
   readonly services: LocalServices;
-  /** Folders of further programs that the image has, found before those of this machine. */
+  /** Folders with additional programs of the image, searched before those of this machine. */
   readonly path?: readonly string[];
-  /** Whether an image can be pulled; any can when absent. */
+  /** Whether an image can be pulled; defaults to always. */
   readonly isInRegistry?: (image: string) => boolean;
-  /** What the image runs with that program when the pod names no command; that of Coder's image when absent. */
+  /** The arguments of the program if the pod has no command; defaults to those of Coder's image. */
   readonly entrypoint?: readonly string[];
 }
 
-/** As much of the log as a kubelet takes for a termination message. */
+/** Maximum length of a termination message, as in the kubelet. */
 const MAX_OUTPUT = 2_048;
 
-/** Where the image has the program, and the shell that may start it. */
+/** The path of the program in the image, also used by shells. */
 const PROGRAM = "/opt/coder";
 const SHELL = "/bin/sh";
 
-/** Where a container leaves a message for its pod's status. */
+/** The termination message file of a container. */
 const TERMINATION_LOG = "/dev/termination-log";
 
 /** The image's entrypoint is `/opt/coder server`. */
 const ENTRYPOINT = ["server"];
 
 /**
- * Containers as processes of this machine, ready when their own probe says so. What only means something
- * inside a pod is translated: paths of volumes, URLs of Services, and "every address", which becomes the
- * pod's. A process ends with whoever started it.
+ * Runs containers as processes of this machine, ready according to their own probe. Values that are only
+ * valid inside a pod are translated: paths of volumes, URLs of Services, and wildcard addresses, which become
+ * the pod's. Processes end with this process.
  */
 export function coderProcess(options: CoderProcessOptions): Launch {
   return async (plan) => {
@@ -97,7 +100,7 @@ function programIn(image: string, binary: CoderProcessOptions["binary"]): string
   }
 }
 
-/** Certificate authorities are where Go programs look for them, beside those of this machine. */
+/** Certificate authorities are in the directories that Go searches, in addition to those of this machine. */
 function trusting(mounts: readonly Mount[]): Record<string, string> {
   const files = mounts.filter(({ inContainer }) => /^\/etc\/ssl\/certs\/[^/]+\.crt$/.test(inContainer));
   const folders = files.map(({ onMachine }) => dirname(onMachine));
@@ -120,7 +123,7 @@ function running(program: Supervised, plan: ContainerPlan, dir: string): Running
   });
   return {
     ended,
-    // One that a signal ended has no code; a kubelet reports 128 and the number of the signal.
+    // A process that a signal ended has no exit code; a kubelet reports 128 plus the signal number.
     exitCode: () => program.exitCode ?? 137,
     lastOutput: () => lastOutput,
     terminationLog: () => terminationLog,
@@ -137,7 +140,7 @@ function running(program: Supervised, plan: ContainerPlan, dir: string): Running
   };
 }
 
-/** As a kubelet has it: what is ready stays so until several probes in a row fail, so that one slow answer changes nothing. */
+/** Like a kubelet, only changes ready to not ready after several consecutive failures. */
 function steadyProbe(plan: ContainerPlan): () => Promise<boolean> {
   const probe = probeUrl(plan);
   if (!probe) return async () => true;

@@ -4,18 +4,18 @@ import type { Container } from "./pod.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** What a Secret or ConfigMap holds, as text; `undefined` when there is no such object. */
+/** The content of a Secret or ConfigMap as text; `undefined` if it does not exist. */
 export type Sources = (
   kind: "Secret" | "ConfigMap",
   ref: { readonly namespace: string; readonly name: string },
 ) => Promise<Environment | undefined>;
 
-/** The container can't be made yet. A kubelet says so in the pod's status and tries again. */
+/** The container can't be created yet. A kubelet reports that in the pod's status and retries. */
 export class MissingSourceError extends Error {
   override readonly name = "MissingSourceError";
 }
 
-/** The pod as its node knows it. */
+/** The pod as its node sees it. */
 export interface NodeView {
   readonly pod: Stored<Pod>;
   readonly podIP: string;
@@ -23,8 +23,8 @@ export interface NodeView {
 }
 
 /**
- * The variables of a container as the kubelet makes them: `envFrom` first, a later source over an earlier
- * one, then `env` over both, in order, so that `$(NAME)` sees what comes before it.
+ * The variables of a container, evaluated like the kubelet: `envFrom` first, later sources over earlier ones,
+ * then `env` over both, in order, so that `$(NAME)` refers to preceding variables.
  */
 export async function resolveEnvironment(container: Container, view: NodeView): Promise<Environment> {
   const env: Record<string, string> = {};
@@ -38,7 +38,7 @@ export async function resolveEnvironment(container: Container, view: NodeView): 
 
 const REFERENCE = /\$\$|\$\(([^)]+)\)/g;
 
-/** Puts variables in for `$(NAME)`; unknown ones stay as they are, and `$$` is a dollar sign. */
+/** Expands `$(NAME)`; unknown names stay unchanged, and `$$` is a dollar sign. */
 export function expand(text: string, env: Environment): string {
   return text.replace(REFERENCE, (match, name: string | undefined) =>
     name === undefined ? "$" : (env[name] ?? match),
@@ -81,7 +81,7 @@ async function read(
 
 const KEYED_FIELD = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
 
-/** The downward API, as far as pods have asked for it. */
+/** The part of the downward API that pods use here. */
 function fieldValue(path: string, { pod, podIP }: NodeView): string {
   const { name, namespace = "", uid, labels, annotations } = pod.metadata;
   const plain: Environment = {

@@ -2,7 +2,7 @@ import type { Pod, Stored } from "kube-controller-runtime";
 import { type Environment, expand, resolveEnvironment, type Sources } from "./environment.ts";
 import { type Container, containerOf } from "./pod.ts";
 
-/** A container with all that a kubelet fills in before it runs one. */
+/** A container with everything that a kubelet resolves before running it. */
 export interface ContainerPlan {
   readonly pod: Stored<Pod>;
   readonly container: Container;
@@ -11,35 +11,37 @@ export interface ContainerPlan {
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly env: Environment;
-  /** Where the content of volumes is found. */
+  /** The sources of volumes. */
   readonly sources: Sources;
 }
 
-/** A container that was started. */
+/** A running container. */
 export interface RunningContainer {
-  /** Resolves when it ended by itself or was stopped. */
+  /** Resolves when it exited or was stopped. */
   readonly ended: Promise<void>;
-  /** With what it ended by itself. */
+  /** The exit code, if it exited by itself. */
   readonly exitCode?: () => number | undefined;
-  /** What it wrote last before it ended by itself. */
+  /** The end of its output, if it exited by itself. */
   readonly lastOutput?: () => string;
-  /** What it left in `/dev/termination-log`. */
+  /** The content of `/dev/termination-log`. */
   readonly terminationLog?: () => string;
-  /** Whether it may be sent work at this moment. */
+  /** Whether it is ready now. */
   isReady(): Promise<boolean>;
-  /** Asks it to end and returns when it has; one that takes longer than its grace is not asked again. */
+  /** Requests its end and resolves when it has ended; the request is not repeated after the grace period. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** There is no such image where the node looks for it. */
+/** The image does not exist. */
 export class ImagePullError extends Error {
   override readonly name = "ImagePullError";
 }
 
-/** Runs containers, each in its own way: as a local process, or as a play with the coderd simulator. */
+/** Runs containers: as local processes, or simulated with the coderd simulator. */
 export type Launch = (plan: ContainerPlan) => Promise<RunningContainer>;
 
-/** Fills in what the pod leaves to its node; throws `MissingSourceError` while something it names is missing. */
+/**
+ * Resolves what the pod leaves to its node; throws `MissingSourceError` if a referenced object is missing.
+ */
 export async function planContainer(
   pod: Stored<Pod>,
   podIP: string,

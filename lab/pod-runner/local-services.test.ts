@@ -41,7 +41,7 @@ test("the URL of a Service leads to a ready pod of it, with or without the defau
   expect(await services.translate("http://coder.dev.svc.cluster.local:80/healthz")).toBe(url);
 });
 
-test("a Service without a ready pod answers nobody", async () => {
+test("a Service without a ready pod refuses connections", async () => {
   ready = false;
   await expect(fetch(await services.translate("http://coder.dev.svc.cluster.local"))).rejects.toThrow();
 });

@@ -18,8 +18,8 @@ function serviceURLs(clusterDomain: string): RegExp {
 type HostAliases = NonNullable<NonNullable<Pod["spec"]>["hostAliases"]>;
 
 /**
- * Plays cluster DNS and kube-proxy for processes outside the cluster: each Service they name gets a port on
- * loopback, and each connection to it goes to a pod that is ready then.
+ * Replaces cluster DNS and kube-proxy for processes outside the cluster: each referenced Service gets a port
+ * on loopback, and each connection goes to a ready pod.
  */
 export class LocalServices implements AsyncDisposable {
   readonly #client: Client;
@@ -33,7 +33,7 @@ export class LocalServices implements AsyncDisposable {
     this.#urls = serviceURLs(clusterDomain);
   }
 
-  /** The text with every URL of a Service replaced by one that works on this machine. */
+  /** Replaces every URL of a Service in the text by a local one. */
   async translate(text: string): Promise<string> {
     let local = text;
     for (const [url, scheme = "http", name = "", namespace = "", port] of text.matchAll(this.#urls)) {
@@ -44,8 +44,8 @@ export class LocalServices implements AsyncDisposable {
   }
 
   /**
-   * URL of an HTTPS proxy that finds the names which a pod has mapped to addresses of Services: what `/etc/hosts` does in
-   * a pod. Programs check certificates for the name that they asked for.
+   * The URL of an HTTPS proxy that resolves the host aliases of a pod to Services, like `/etc/hosts` in a
+   * pod. Programs verify certificates for the requested name.
    */
   async proxyFor(namespace: string, aliases: HostAliases): Promise<string> {
     const server = createHttpServer().on("connect", ({ url = "" }, socket: Socket) => {

@@ -15,7 +15,7 @@ import { ImagePullError, type Launch, planContainer, type RunningContainer } fro
 import { containerOf } from "./pod.ts";
 import { type ContainerEnd, type ContainerState, isReady, podStatus } from "./status.ts";
 
-/** What the pods of one runner share. */
+/** The shared state of a runner's pods. */
 export interface PodNode {
   readonly client: Client;
   readonly clock: Clock;
@@ -30,16 +30,16 @@ interface Binding extends KubeObject {
 const Binding = kind<Binding>("v1", { kind: "Binding", plural: "bindings" });
 const NODE_NAME = "local";
 const CHECK_MS = 250;
-/** How long a container that ended, or could not be made, stays down. */
+/** How long a container stays down after it ended or could not be created. */
 const RESTART_MS = 1_000;
 const RETRY_MS = 500;
 
 /**
- * One pod from its binding to its removal. The container is started, again when it ends, and its readiness
- * reported. The pod goes only after its container has ended.
+ * The life of a pod from its binding to its removal. Its container is started, restarted when it ends, and
+ * its readiness is reported. The pod is removed after its container has ended.
  */
 export class PodLife {
-  /** Resolves when nothing of the pod is left on this node. */
+  /** Resolves when no part of the pod is left on this node. */
   readonly ended: Promise<void>;
   readonly #ref: ObjectRef;
   #pod: Stored<Pod>;
@@ -64,19 +64,19 @@ export class PodLife {
     this.ended = this.#live();
   }
 
-  /** Somebody else has changed the pod: its gates may be open now. */
+  /** Another client has changed the pod: its readiness gates may have changed. */
   update(pod: Stored<Pod>): void {
     this.#pod = pod;
   }
 
-  /** The pod is to go: ends the container within its grace, then removes the pod. */
+  /** The pod is being deleted: stops the container within the grace period, then removes the pod. */
   remove(graceSeconds: number): void {
     this.#removes = true;
     this.#graceMs = graceSeconds * 1_000;
     this.#end.abort();
   }
 
-  /** The pod is gone, or its node is going: ends the container and leaves the API server alone. */
+  /** The pod no longer exists, or its node is stopping: ends the container without any request. */
   abandon(): void {
     this.#removes = false;
     this.#end.abort();
@@ -97,14 +97,14 @@ export class PodLife {
       await this.#insist(() => client.delete(Pod, this.#ref, { uid, gracePeriodSeconds: 0 }));
   }
 
-  /** A pod that runs once stays until somebody deletes it. */
+  /** A pod that runs once stays until it is deleted. */
   async #untilRemoved(): Promise<void> {
     const { signal } = this.#end;
     if (!signal.aborted)
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   }
 
-  /** A failure is reported in the status: most often it is a Secret that is still to come. */
+  /** A failure is reported in the status: usually a Secret does not exist yet. */
   async #start(): Promise<RunningContainer | undefined> {
     try {
       const plan = await planContainer(this.#pod, this.#podIP, this.#node.sources);
@@ -116,7 +116,7 @@ export class PodLife {
     }
   }
 
-  /** Stays with the container until it ended by itself or was stopped. */
+  /** Monitors the container until it exits or is stopped. */
   async #attend(container: RunningContainer): Promise<void> {
     const startedAt = this.#node.clock.now();
     if (this.#lastEnd) this.#restarts++;
@@ -145,7 +145,7 @@ export class PodLife {
     await this.#report();
   }
 
-  /** A kubelet falls back to the log only where the container asks for it and has failed. */
+  /** A kubelet only uses the log if the container requests it and has failed. */
   #messageOf(container: RunningContainer): string {
     const left = container.terminationLog?.();
     if (left) return left;
@@ -172,7 +172,7 @@ export class PodLife {
     this.#reported = report;
   }
 
-  /** Repeats a request while the API server is away. A pod that is gone needs nothing any more. */
+  /** Repeats a request while the API server is unavailable. Stops if the pod no longer exists. */
   async #insist(request: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {

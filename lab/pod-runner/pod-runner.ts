@@ -17,14 +17,14 @@ import { PodLife, type PodNode } from "./pod-life.ts";
 export interface PodRunnerOptions {
   readonly client: Client;
   readonly launch: Launch;
-  /** Only pods of these namespaces; all of the cluster when absent. */
+  /** Only pods of these namespaces; defaults to the whole cluster. */
   readonly namespaces?: readonly string[];
   readonly clock?: Clock;
 }
 
 /**
- * Plays scheduler and kubelet for a cluster that has neither: binds pods, runs their container by `launch`,
- * reports their state and removes pods that are deleted once their container has ended.
+ * Replaces scheduler and kubelet: binds pods, runs their container with `launch`, reports their state, and
+ * removes deleted pods once their container has ended.
  */
 export class PodRunner implements AsyncDisposable {
   readonly #node: PodNode;
@@ -41,7 +41,7 @@ export class PodRunner implements AsyncDisposable {
     this.#watching = pods.run(this.#stop.signal);
   }
 
-  /** Ends every container; the pods stay where they are in the cluster. */
+  /** Stops every container; the pods stay in the cluster. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
     await this.#watching;
@@ -67,7 +67,9 @@ export class PodRunner implements AsyncDisposable {
   }
 }
 
-/** Every pod has its own address, so that all may listen on the same port. All of 127/8 is loopback on Linux. */
+/**
+ * Every pod has its own address, so that all may listen on the same port. On Linux, all of 127/8 is loopback.
+ */
 function* loopbackAddresses(): Generator<string, never> {
   const block = 1 + Math.floor(Math.random() * 250);
   for (let count = 1; ; count++) yield `127.${block}.${(count >> 8) & 255}.${count & 255}`;

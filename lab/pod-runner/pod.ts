@@ -3,7 +3,7 @@ import type { Pod, Stored, Wire } from "kube-controller-runtime";
 
 export type Container = Wire<V1Container>;
 
-/** The one container of a pod of ours: no Deployment that the operator makes has more. */
+/** The only container of a pod: the operator's Deployments have no others. */
 export function containerOf(pod: Stored<Pod>): Container {
   const container = pod.spec?.containers[0];
   if (!container) throw new TypeError(`pod ${pod.metadata.name} has no container`);

@@ -1,7 +1,7 @@
 import type { ContainerPlan } from "./launch.ts";
 import type { Container } from "./pod.ts";
 
-/** Where the readiness probe asks and how long it waits; absent where the pod has none of the HTTP kind. */
+/** The URL and the timeout of the readiness probe; absent if the pod has no HTTP probe. */
 export function probeUrl({
   container,
   podIP,
@@ -13,7 +13,7 @@ export function probeUrl({
   return { url, timeoutMs: timeoutSeconds * 1_000 };
 }
 
-/** Ports may be given by the name that the container has for them. */
+/** Ports may be given by name. */
 export function portNumber({ name, ports = [] }: Container, port: number | string): number {
   if (typeof port === "number") return port;
   const named = ports.find((candidate) => candidate.name === port);

@@ -2,16 +2,16 @@ import type { CoderdDeployment, Daemon, SimulatedProxy } from "../coderd/deploym
 import type { Environment } from "./environment.ts";
 import type { Launch, RunningContainer } from "./launch.ts";
 
-/** How one of our programs shows itself at coderd. */
+/** How a program interacts with coderd. */
 interface Guest {
-  /** Reports to coderd; false when it is turned away. */
+  /** Reports to coderd; false if it is rejected. */
   present(): boolean;
   leave(): void;
 }
 
 /**
- * Containers that only exist at the coderd simulator: daemons join it with their key, proxies report to it
- * with their token, and neither is ready unless it is let in. coderd itself is ready at once.
+ * Containers that only exist in the coderd simulator: daemons join with their key, proxies report with their
+ * token, and neither is ready unless it is accepted. coderd itself is ready immediately.
  */
 export function simulatedCoder(coderd: CoderdDeployment): Launch {
   const proxies = new ProxyReports();
@@ -30,7 +30,7 @@ export function simulatedCoder(coderd: CoderdDeployment): Launch {
   };
 }
 
-/** A container that prints the version of its program and ends. */
+/** A container that prints the version of its program and exits. */
 function printsVersion(version: string): RunningContainer {
   return {
     ended: Promise.resolve(),
@@ -55,7 +55,7 @@ function daemon(coderd: CoderdDeployment, name: string, key: string): Guest {
   let joined: Daemon | undefined;
   return {
     present() {
-      // Daemons vanish with their key; like a real one, this then tries to join again.
+      // Daemons are removed with their key; like a real daemon, this one then tries to join again.
       if (!joined || !coderd.daemons.includes(joined)) joined = coderd.connectDaemon(name, key);
       return joined !== undefined;
     },
@@ -65,7 +65,7 @@ function daemon(coderd: CoderdDeployment, name: string, key: string): Guest {
   };
 }
 
-/** Several pods may stand for one proxy: it is out of reach only when the last of them has gone. */
+/** Several pods may belong to one proxy: it is unreachable only after the last of them has ended. */
 class ProxyReports {
   readonly #reporting = new Map<SimulatedProxy, Set<Guest>>();
 

@@ -1,34 +1,34 @@
 import { type Pod, type Stored, timestamp } from "kube-controller-runtime";
 import { containerOf } from "./pod.ts";
 
-/** How a container does, in the words of a pod's status. */
+/** The state of a container, in the terms of a pod's status. */
 export type ContainerState =
   | { readonly kind: "waiting"; readonly reason: string; readonly message?: string }
   | { readonly kind: "running"; readonly startedAt: number; readonly ready: boolean }
-  /** It ended and is not started again. */
+  /** It ended and is not restarted. */
   | { readonly kind: "terminated"; readonly end: ContainerEnd };
 
-/** What the node knows beside the state of the container. */
+/** What the node knows besides the state of the container. */
 export interface PodFacts {
   readonly podIP: string;
   readonly startedAt: number;
-  /** Since when the pod is as ready as it is now. */
+  /** The time of the last change of readiness. */
   readonly since: number;
   readonly restarts: number;
-  /** Of the container before this one. */
+  /** The end of the previous container. */
   readonly lastEnd: ContainerEnd | undefined;
 }
 
-/** How a container ended by itself. */
+/** How a container exited. */
 export interface ContainerEnd {
   readonly exitCode: number;
   readonly startedAt: number;
   readonly finishedAt: number;
-  /** The end of its log, for pods that ask for that. */
+  /** The end of its log, if the pod requests it. */
   readonly message?: string;
 }
 
-/** The status that a kubelet writes for a pod of one container. */
+/** The status that a kubelet writes for a pod with one container. */
 export function podStatus(pod: Stored<Pod>, state: ContainerState, facts: PodFacts): object {
   const containersReady = isReady(state);
   const { name, image } = containerOf(pod);
@@ -78,7 +78,7 @@ function gatesOf({ spec }: Stored<Pod>): readonly string[] {
   return (spec?.readinessGates ?? []).map(({ conditionType }) => conditionType);
 }
 
-/** What others have set, which a kubelet leaves alone. */
+/** Conditions of others, which a kubelet does not change. */
 function gateConditions(pod: Stored<Pod>): object[] {
   return (pod.status?.conditions ?? []).filter(({ type }) => gatesOf(pod).includes(type));
 }

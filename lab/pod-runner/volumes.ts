@@ -5,15 +5,15 @@ import type { Wire } from "kube-controller-runtime";
 import { type Environment, MissingSourceError } from "./environment.ts";
 import type { ContainerPlan } from "./launch.ts";
 
-/** A path inside the container, and where its content is on this machine. */
+/** A path in the container, and the path of its content on this machine. */
 export interface Mount {
   readonly inContainer: string;
   readonly onMachine: string;
 }
 
 /**
- * Writes the volumes of a container below `dir`: Secrets and ConfigMaps with their content, anything else
- * as an empty folder. A process sees the machine's own files, so whoever runs it has to translate paths.
+ * Writes the volumes of a container to `dir`: Secrets and ConfigMaps with their content, others as empty
+ * folders. A process sees the machine's file system, so the launcher must translate paths.
  */
 export async function writeVolumes(plan: ContainerPlan, dir: string): Promise<Mount[]> {
   const volumes = plan.pod.spec?.volumes ?? [];

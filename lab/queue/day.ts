@@ -6,21 +6,24 @@ import { isMoving, pauseAfterFailure, pauseAfterLook } from "../../src/operator/
 import type { History, Pool, QueueSight } from "../../src/operator/autoscaling/pool.ts";
 import type { Build, Load } from "./loads.ts";
 
-/** How a pool gets its number: one that people gave, or the queue's. */
+/** How the size of a pool is determined: fixed, or by the queue. */
 export type Policy =
   | { readonly name: string; readonly fixed: number }
   | ({ readonly name: string } & Pick<Pool, "min" | "max" | "minIdle">);
 
-/** What came of a day. */
+/** The result of a day. */
 export interface Outcome {
-  /** Seconds that each build of a person waited, in order of their start. */
+  /** The waiting time of each user's build in seconds, in order of their start. */
   readonly waits: readonly number[];
-  /** Builds that coderd gave up after half an hour in the queue. */
+  /** Builds that coderd cancelled after half an hour in the queue. */
   readonly reaped: number;
-  /** Builds that a daemon took just before its pod was taken away: the grace period decides whether they end well. */
+  /**
+   * Builds that a daemon took right before its pod was removed: whether they succeed depends on the grace
+   * period.
+   */
   readonly drained: number;
   readonly daemonHours: number;
-  /** Each minute: builds that run or wait, and daemons that exist. */
+  /** For each minute: builds that run or wait, and existing daemons. */
   readonly curve: readonly { readonly second: number; readonly demand: number; readonly daemons: number }[];
 }
 
@@ -34,14 +37,14 @@ interface SimulatedPod {
 const DAY = 24 * 3_600;
 const POLL_MS = 15_000;
 const SCALE_DOWN_DELAY_MS = 300_000;
-/** Scheduling, starting a container from an image that is on the node, and joining coderd. */
+/** Scheduling, starting a container with an image on the node, and joining coderd. */
 const POD_START_SECONDS: [number, number] = [5, 15];
 /** Between a decision and the end of a pod: the API server, and the controllers of Kubernetes. */
 const RESIZE_SECONDS = 2;
 const REAPED_AFTER_SECONDS = 30 * 60;
 const TAGS = daemonTags({});
 
-/** One day of a pool under a load, second by second. The same for the same seed. */
+/** Simulates one day of a pool under a load, second by second. Deterministic for a seed. */
 export function simulateDay(load: Load, policy: Policy, seed: number): Outcome {
   const day = new Day(load, policy, new Dice(seed));
   for (let second = 0; second < DAY; second++) day.pass(second);
@@ -111,7 +114,7 @@ class Day {
     this.#pods = this.#pods.filter(({ isLeaving, build }) => !isLeaving || build);
   }
 
-  /** As coderd does it: people's builds before prebuilds, then by age. */
+  /** Like coderd: builds of users before prebuilds, then by age. */
   #handOut(second: number): void {
     const free = this.#pods.filter((pod) => !pod.build && !pod.isLeaving && pod.readyAt <= second);
     if (free.length === 0 || this.#pending.length === 0) return;
@@ -182,12 +185,12 @@ class Day {
     };
   }
 
-  /** What the operator wrote onto the pods as it decided. */
+  /** The deletion costs that the operator wrote to the pods. */
   #costs(): Map<SimulatedPod, number> {
     return new Map(this.#pods.map((pod) => [pod, pod.build ? 1 : 0]));
   }
 
-  /** As a ReplicaSet does it: first pods that do not run yet, then those that cost least. */
+  /** Like a ReplicaSet: pods that do not run yet first, then those with the lowest cost. */
   #resize(costs: ReadonlyMap<SimulatedPod, number>, second: number): void {
     this.#resizing = undefined;
     const staying = this.#pods.filter(({ isLeaving }) => !isLeaving);

@@ -3,27 +3,27 @@ import { Dice } from "kube-controller-runtime/testing";
 const [MINUTE, HOUR] = [60, 3_600];
 const DAY = 24 * HOUR;
 
-/** A build that somebody asks for. Times are whole seconds since midnight. */
+/** A requested build. Times are in whole seconds since midnight. */
 export interface Build {
   readonly at: number;
   readonly seconds: number;
-  /** Asked for by coderd itself: everybody else's go first. */
+  /** Created by coderd itself: all other builds take precedence. */
   readonly isPrebuild: boolean;
 }
 
-/** A day at coderd. */
+/** The load of a day. */
 export interface Load {
   readonly name: string;
   readonly title: string;
   readonly about: string;
   readonly builds: readonly Build[];
-  /** Whether coderd answers at all. */
+  /** Whether coderd responds. */
   readonly isUp: (second: number) => boolean;
 }
 
 type Draw = (dice: Dice) => Build[];
 
-/** So many builds, at random times of a part of the day. */
+/** Builds at random times of a part of the day. */
 function spread(count: number, [from, to]: [number, number], [shortest, longest]: [number, number]): Draw {
   return (dice) =>
     Array.from({ length: count }, () => ({
@@ -33,7 +33,7 @@ function spread(count: number, [from, to]: [number, number], [shortest, longest]
     }));
 }
 
-/** So many builds around a time: most within the spread to both sides. */
+/** Builds around a time: most within the spread on both sides. */
 function rush(count: number, [peak, width]: [number, number], [shortest, longest]: [number, number]): Draw {
   return (dice) =>
     Array.from({ length: count }, () => {
@@ -52,7 +52,7 @@ function storm(count: number, at: number, [shortest, longest]: [number, number])
 }
 
 const always = () => true;
-/** Between 9 and 12, three minutes of every ten without an answer. */
+/** Between 9 and 12 o'clock, no response for three of every ten minutes. */
 const flapping = (second: number) =>
   second < 9 * HOUR || second >= 12 * HOUR || second % (10 * MINUTE) >= 3 * MINUTE;
 
@@ -97,7 +97,7 @@ const RECIPES: readonly Recipe[] = [
   },
 ];
 
-/** The loads that pools are compared on: the same for the same seed. */
+/** The loads for comparing pools, deterministic for a seed. */
 export function loads(seed: number): Load[] {
   return RECIPES.map(({ parts, ...load }) => {
     const dice = new Dice(seed);

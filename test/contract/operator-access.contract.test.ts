@@ -217,7 +217,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(store.token).toBe(token);
   });
 
-  test.each<Misdeed>(["user who logs in by password", "user who is no system user"])(
+  test.each<Misdeed>(["user who logs in by password", "user who is not a system user"])(
     "ends every session and token of a user that somebody may have logged in as: %s",
     async (misdeed) => {
       const { token } = store;

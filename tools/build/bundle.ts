@@ -5,29 +5,29 @@ import { omitUnreachable } from "./omit-unreachable.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Where `make build` puts the bundle and the image takes it from, relative to the repository. */
+/** The output of `make build` and input of the image, relative to the repository. */
 export const releaseFile = "dist/coder-k8s.mjs";
 
-/** Where `make plugin` puts `kubectl coder`: kubectl finds it by this name on the PATH. */
+/** The output of `make plugin`: kubectl finds `kubectl coder` by this name on the PATH. */
 export const pluginFile = "dist/kubectl-coder";
 
-/** CommonJS dependencies call `require`, which an ES module does not have by itself. */
+/** CommonJS dependencies call `require`, which ES modules do not have. */
 const REQUIRE =
   'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);';
 
 const [NODE_MAJOR = ""] = /\d+/.exec(manifest.engines.node) ?? [];
 
-/** Before anything else: an older Node would fail somewhere in the middle, with words that lead astray. */
+/** First in the bundle: an older Node.js would fail later, with a misleading error. */
 const NODE_CHECK = `if(Number.parseInt(process.versions.node)<${NODE_MAJOR}){process.stderr.write("This program needs Node.js ${NODE_MAJOR} or newer, but "+process.execPath+" is version "+process.versions.node+".\\n");process.exit(1);}`;
 
-/** What went into a bundle. */
+/** The sources of a bundle. */
 export interface Bundle {
   readonly bytes: number;
-  /** Every source file that is part of it, relative to the repository. */
+  /** Every source file in the bundle, relative to the repository. */
   readonly inputs: readonly string[];
 }
 
-/** What to bundle, and how; the operator by default. */
+/** What to bundle, and how; defaults to the operator. */
 export interface BundleOptions {
   readonly entry?: string;
   readonly version?: string;
@@ -36,7 +36,7 @@ export interface BundleOptions {
   readonly plugins?: readonly Plugin[];
 }
 
-/** Bundles a program and its dependencies into one file that Node runs as it is and that reports `version`. */
+/** Bundles a program and its dependencies into one executable file that reports `version`. */
 export async function bundle(
   outfile: string,
   { entry = "src/main.ts", version = manifest.version, format = "esm", plugins = [] }: BundleOptions = {},
@@ -50,9 +50,9 @@ export async function bundle(
     target: `node${NODE_MAJOR}`,
     format,
     banner: format === "esm" ? { js: `${NODE_CHECK}\n${REQUIRE}` } : {},
-    // Optional native driver that pg looks for and does without.
+    // Optional native driver of pg, which is not used.
     external: ["pg-native"],
-    // Node keeps the source text in memory. Short lines, so that a stack trace is still useful.
+    // Node.js keeps the source text in memory. Lines stay short, so that stack traces are useful.
     minifyWhitespace: true,
     lineLimit: 160,
     plugins: [...plugins, omitUnreachable, stamp(version)],
@@ -63,7 +63,7 @@ export async function bundle(
   return { bytes: output?.bytes ?? 0, inputs: Object.keys(output?.inputs ?? {}) };
 }
 
-/** A release's version comes from its tag, not from the package.json of its commit. */
+/** The version of a release comes from its tag, not from the package.json of its commit. */
 function stamp(version: string): Plugin {
   return {
     name: "stamp",

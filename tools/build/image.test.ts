@@ -10,7 +10,7 @@ import { bundle, releaseFile } from "./bundle.ts";
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(`${repository}${path}`, "utf8");
 
-/** The instructions of the Dockerfile, each with the words after it. */
+/** The instructions of the Dockerfile, each with its arguments. */
 const instructions = read("Dockerfile")
   .replaceAll("\\\n", " ")
   .split("\n")
@@ -20,7 +20,7 @@ const instructions = read("Dockerfile")
     return { name, words };
   });
 
-/** The words of the last such instruction: of the stage that becomes the image. */
+/** The arguments of the last such instruction: of the stage that becomes the image. */
 function last(name: string): readonly string[] {
   return instructions.findLast((instruction) => instruction.name === name)?.words ?? [];
 }

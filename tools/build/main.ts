@@ -1,4 +1,4 @@
-/** Makes the one file that a release runs. */
+/** Creates the bundle of a release. */
 import { bundle, releaseFile } from "./bundle.ts";
 
 const { bytes } = await bundle(releaseFile);

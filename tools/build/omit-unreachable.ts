@@ -1,21 +1,21 @@
 import type { Plugin, PluginBuild } from "esbuild";
 
-/** A module of a dependency, or several, and the code that takes its place. */
+/** One or more modules of a dependency, and the code that replaces them. */
 interface Replacement {
   readonly module: RegExp;
-  /** The package in which the module is imported; everywhere when absent. */
+  /** The package that imports the module; defaults to all. */
   readonly within?: string;
   readonly instead: string;
 }
 
 /**
- * What dependencies carry along and the operator never reaches. Most of what a Node process costs when idle
- * is code that was loaded, so all of these show in start-up time and resident memory.
+ * Parts of dependencies that the operator never uses. Loaded code is most of the memory of an idle Node.js
+ * process, so each of these improves start-up time and resident memory.
  */
 const REPLACEMENTS: readonly Replacement[] = [
   {
-    // Fetch, WebSockets, mocks, caches and interceptors, 4 MB: all our requests go through an Agent. What is left is
-    // loaded at the first use, so that a program that only prints its help does without.
+    // Fetch, WebSockets, mocks, caches and interceptors, 4 MB: all requests use an Agent. The rest is loaded
+    // on first use, so that a program that only prints its help does not load it.
     module: /^undici$/,
     instead: `
       let undici;
@@ -32,19 +32,19 @@ const REPLACEMENTS: readonly Replacement[] = [
       export const buildConnector = (options) => load().buildConnector(options);`,
   },
   {
-    // The experimental parser of HTTP/1, 180 KB: undici has another, and uses this one only when asked to.
+    // The experimental HTTP/1 parser, 180 KB: undici only uses it on request.
     within: "undici",
     module: /^\.\/parser-h1\.js$/,
     instead: "module.exports = { getMiloEnabled: () => false };",
   },
   {
-    // Metrics of many processes, push gateways, and default metrics with a tracing library behind them.
+    // Cluster metrics, push gateways, and default metrics with a tracing library.
     within: "prom-client",
     module: /^\.\/lib\/(defaultMetrics|cluster|pushgateway)$/,
     instead: "module.exports = leftOut;",
   },
   {
-    // An ES import of this module reads all that it exports, and so loads the fetch that Node has built in.
+    // An ES import of this module accesses all its exports, which loads Node.js's built-in fetch.
     module: /^(node:)?http$/,
     instead: 'module.exports = process.getBuiltinModule("node:http");',
   },
@@ -56,8 +56,8 @@ const LEFT_OUT = `
   }`;
 
 /**
- * Leaves out what is never reached, so that the bundle does with less what the sources do. An import of
- * something that a replacement does not export fails the build.
+ * Omits unused parts, so that the bundle behaves like the sources with less code. An import of something that
+ * a replacement does not export fails the build.
  */
 export const omitUnreachable: Plugin = {
   name: "omit-unreachable",

@@ -5,10 +5,10 @@ import type { Architecture } from "../image/architecture.ts";
 import { readElf } from "../image/elf.ts";
 import { withPackages } from "../image/packages.ts";
 
-/** Where the package has it, in Debian 12 and in later ones. */
+/** The path in the package, for Debian 12 and for later versions. */
 const IN_PACKAGE = ["bin/busybox", "usr/bin/busybox"];
 
-/** The commands that busybox is called by: what agents, their scripts and a person in a workspace use. */
+/** The commands of busybox that agents, their scripts and users of a workspace need. */
 export const applets = [
   ..."awk base64 basename cat chmod chown cp cut date df dirname du echo env expr false find free grep gunzip".split(
     " ",
@@ -22,15 +22,15 @@ export const applets = [
   ..."uptime vi wc wget which whoami xargs".split(" "),
 ];
 
-/** What finding it needs from the outside. */
+/** The environment for finding busybox. */
 interface BusyboxContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
 /**
- * The machine's busybox, or the one in the package `busybox-static` of its distribution, which the per-user cache keeps.
- * It is linked statically, so it runs in an image that has no libraries.
+ * The machine's busybox, or the one of the package `busybox-static` of its distribution, which is stored in
+ * the per-user cache. It is statically linked, so it runs in an image without libraries.
  */
 export async function busyboxFile(architecture: Architecture, { env, log }: BusyboxContext): Promise<Buffer> {
   const installed = await firstStatic((env.PATH ?? "").split(delimiter), ["busybox"], architecture);

@@ -6,14 +6,14 @@ import { applets } from "./busybox.ts";
 /** The user of Coder's own image. */
 const CODER = { owner: 1000, home: "home/coder" } as const;
 
-/** A folder below it for every version of every provider, as `terraform providers mirror` would lay it out. */
+/** Contains a folder for every version of every provider, like `terraform providers mirror`. */
 const MIRROR = "usr/local/share/terraform/providers";
 
 const SITE_CACHE = ".cache/coder/site";
-/** Where coderd looks for the binaries of agents, before 2.36 and since. */
+/** Where coderd looks for the agent binaries, before 2.36 and since. */
 const SERVED = [`${SITE_CACHE}/bin`, `${SITE_CACHE}/orig/bin`];
 
-/** Terraform takes providers from the image and from nowhere else: nothing in a cluster of tests asks the internet. */
+/** Terraform only uses providers in the image: a test cluster makes no requests to the internet. */
 const TERRAFORM_SETTINGS = `disable_checkpoint = true
 
 provider_installation {
@@ -23,16 +23,16 @@ provider_installation {
 }
 `;
 
-/** The agent refuses to start in an image that does not say what it is. */
+/** The agent does not start in an image without os-release. */
 const OS_RELEASE = `ID=coder-k8s
 NAME="Coder for the tests of coder-k8s"
 PRETTY_NAME="Coder for the tests of coder-k8s"
 `;
 
-/** An entry of an image, or an executable of this machine to copy there. */
+/** An entry of an image, or an executable of this machine to copy. */
 export type SourceFile = TarEntry | { readonly type: "copy"; readonly path: string; readonly from: string };
 
-/** What a shell, Coder and Terraform expect of a system. */
+/** Files that a shell, Coder and Terraform expect in a system. */
 export function systemFiles(busybox: Buffer): TarEntry[] {
   return [
     ...["dev", "proc", "sys", "run"].map((path): TarEntry => ({ type: "directory", path })),
@@ -55,7 +55,7 @@ export function systemFiles(busybox: Buffer): TarEntry[] {
   ];
 }
 
-/** Terraform in the `PATH` and a mirror of providers, which `.terraformrc` names. */
+/** Terraform in the `PATH` and a mirror of providers, which `.terraformrc` refers to. */
 export function terraformFiles(
   terraform: string,
   { providers, architecture }: { providers: readonly TerraformProvider[]; architecture: string },
@@ -68,15 +68,15 @@ export function terraformFiles(
 }
 
 /**
- * Coder where its own image has it. It is also what coderd gives to agents: a build without the dashboard has no
- * binaries inside and serves those in its cache folder.
+ * Coder at the path of its own image. It is also the agent binary: a build without the dashboard contains no
+ * binaries and serves those in its cache folder.
  */
 export function coderFiles(coder: string, architecture: string): SourceFile[] {
   const owned = (path: string): SourceFile => ({ type: "directory", path, owner: CODER.owner });
   return [
     copy(coder, "opt/coder"),
     { type: "link", path: "usr/local/bin/coder", to: "/opt/coder" },
-    // Also the home folder: a layer that does not name the owner of a folder gives it to root.
+    // Includes the home folder: root owns folders that a layer does not list.
     owned(CODER.home),
     ...[".cache", ".cache/coder", SITE_CACHE, `${SITE_CACHE}/orig`].map((path) =>
       owned(`${CODER.home}/${path}`),

@@ -12,7 +12,7 @@ import { terraformProviders } from "../terraform/providers.ts";
 import { coderImages, hasCoderImageParts } from "./image.ts";
 
 const { os, arch } = currentPlatform();
-/** An image has programs of the machine in it, which must be Linux. */
+/** An image contains programs of the machine, which must be Linux. */
 const onLinux = test.runIf(os === "linux");
 const pins = readPins(currentPlatform()).binaries;
 let machine: FakeMachine;
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => machine.remove());
 
-/** An ELF header that names no libraries. */
+/** An ELF header without libraries. */
 function staticProgram(): Buffer {
   const header = Buffer.alloc(64);
   header.write("\x7fELF\x02\x01", "latin1");
@@ -34,7 +34,7 @@ function staticProgram(): Buffer {
   return header;
 }
 
-/** Reads an archive as containerd does. */
+/** Reads an archive like containerd. */
 function readArchive(file: string): { name: string; image: LaidOutImage } {
   const dir = join(machine.folder, "unpacked");
   for (const entry of readTar(readFileSync(file))) {
@@ -130,7 +130,7 @@ onLinux("the busybox of a package is fetched once", async () => {
   machine.writeExecutable("templates/busybox", staticProgram());
   for (const [name, script] of Object.entries(scripts))
     machine.writeExecutable(`bin/${name}`, `#!/bin/sh\n${script}\n`);
-  // The machine of the test may have a busybox.
+  // The test machine may have a busybox.
   const context = { ...machine.context(), env: { ...machine.env, PATH: join(folder, "bin") } };
   const first = await coderImages(context);
   expect(await coderImages(context)).toEqual(first);

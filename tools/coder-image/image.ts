@@ -16,48 +16,48 @@ import { hasTerraformProviders, terraformProviders } from "../terraform/provider
 import { busyboxFile } from "./busybox.ts";
 import { coderFiles, type SourceFile, systemFiles, terraformFiles } from "./files.ts";
 
-/** The name in Coder's own registry, so that manifests for any cluster work as they are. */
+/** The name in Coder's own registry, so that manifests work unchanged in any cluster. */
 const NAME = "ghcr.io/coder/coder";
 
-/** What packing the images needs from the outside. */
+/** The environment for building the images. */
 interface CoderImagesContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
-/** An image as a file that `ctr images import` takes. */
+/** An image as a file for `ctr images import`. */
 interface ImageArchive {
-  /** What the image is called after the import, as in `ghcr.io/coder/coder:v2.36.1`. */
+  /** The name of the image after the import, for example `ghcr.io/coder/coder:v2.36.1`. */
   readonly name: string;
   /** An OCI layout in one file. */
   readonly file: string;
 }
 
-/** The image of the current Coder, and that of the older one to upgrade from. */
+/** The images of the current Coder, and of the older one to upgrade from. */
 export interface CoderImages {
   readonly current: ImageArchive;
   readonly older: ImageArchive;
 }
 
-/** An image that is not packed yet. */
+/** An image before it is built. */
 interface Plan {
   readonly version: string;
   readonly architecture: string;
   readonly layers: readonly (readonly SourceFile[])[];
-  /** Changes whenever anything that goes into the image does. */
+  /** Changes with every part of the image. */
   readonly digest: string;
 }
 
 /**
- * Packs the Coders that `coderBinaries` finds as images for this machine's architecture, with Terraform and the
- * providers for Coder and Kubernetes in them. Archives are kept in the per-user cache. Any number of processes may call
- * this at once.
+ * Builds images of the Coders that `coderBinaries` finds for this machine's architecture, with Terraform and
+ * the providers for Coder and Kubernetes. Archives are stored in the per-user cache. May be called
+ * concurrently by several processes.
  */
 export async function coderImages(context: CoderImagesContext = defaultContext()): Promise<CoderImages> {
   return { current: await coderImage("coder", context), older: await coderImage("coder-old", context) };
 }
 
-/** Packs one of them, and builds no other. */
+/** Builds only one of them. */
 export async function coderImage(
   name: "coder" | "coder-old",
   context: CoderImagesContext = defaultContext(),
@@ -78,7 +78,7 @@ export async function coderImage(
   return packed({ version, architecture: arch, layers, digest: digestOf(layers) }, context);
 }
 
-/** Whether all that the images contain is on this machine: callers that can do without them do not wait for builds. */
+/** Whether all parts of the images are on this machine, for callers that should not wait for builds. */
 export async function hasCoderImageParts(context: CoderImagesContext = defaultContext()): Promise<boolean> {
   const { env } = context;
   if ((await cachedCoderBinaries(env)) === undefined || !(await hasTerraformProviders(env))) return false;
@@ -93,7 +93,7 @@ function defaultContext(): CoderImagesContext {
   return { env: process.env, log: (line) => console.error(`coder-image: ${line}`) };
 }
 
-/** Paths in the per-user cache name the pins of what they contain, so they stand for the content. */
+/** Paths in the per-user cache contain the pins, so they identify the content. */
 function digestOf(layers: Plan["layers"]): string {
   const outline = JSON.stringify([runConfig(""), layers]);
   return createHash("sha256").update(outline).digest("hex").slice(0, 8);
@@ -135,14 +135,15 @@ async function entryOf(source: SourceFile): Promise<TarEntry> {
   return { type: "file", path, content: await readFile(from), mode: 0o755 };
 }
 
-/** As in Coder's own image. `HOME` is left to the runtime, which knows it from the user that the container has. */
+/** As in Coder's own image. `HOME` is set by the runtime for the container's user. */
 function runConfig(version: string): RunConfig {
   return {
     User: "1000:1000",
     WorkingDir: "/home/coder",
     Entrypoint: ["/opt/coder", "server"],
     Cmd: [],
-    // The Kubernetes provider of this age takes the pod's ServiceAccount only when it is told to look for no kubeconfig.
+    // Kubernetes providers of this age only use the pod's ServiceAccount if they are told not to look for a
+    // kubeconfig.
     Env: ["PATH=/usr/local/bin:/usr/bin:/bin:/opt", "KUBE_LOAD_CONFIG_FILE=false"],
     ExposedPorts: { "7080/tcp": {} },
     Labels: { "org.opencontainers.image.title": "coder", "org.opencontainers.image.version": version },

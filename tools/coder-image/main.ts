@@ -1,4 +1,4 @@
-/** Prints name and file of every Coder image, after packing what is not there yet. */
+/** Prints the name and the file of every Coder image, after building missing ones. */
 import { coderImages } from "./image.ts";
 
 try {

@@ -15,7 +15,7 @@ import {
 } from "kube-controller-runtime/testing/binaries";
 import { type BinaryName, binaryNames, type CoderBinaries, type Pins, readPins } from "./pins.ts";
 
-/** What finding the binaries needs from the outside. */
+/** The environment for finding the binaries. */
 export interface CoderBinariesContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -24,8 +24,8 @@ export interface CoderBinariesContext {
 type Found = FoundOf<BinaryName>;
 
 /**
- * Finds Coder and Terraform, or those of them that are wanted, in the pinned versions: in the per-user cache, where a
- * build from Go modules puts them when they are not there yet. Any number of processes may call this at once.
+ * Finds Coder and Terraform, or the requested ones of them, in the pinned versions: in the per-user cache, or
+ * by a build from Go modules. May be called concurrently by several processes.
  */
 export async function coderBinaries<Name extends BinaryName = BinaryName>(
   context: CoderBinariesContext = defaultContext(),
@@ -41,7 +41,7 @@ export async function coderBinaries<Name extends BinaryName = BinaryName>(
   return found as Pick<CoderBinaries, Name>;
 }
 
-/** The binaries if all of them are in the cache: whoever can do without does not wait for a build. */
+/** The binaries if all of them are in the cache, for callers that should not wait for a build. */
 export async function cachedCoderBinaries(env = process.env): Promise<CoderBinaries | undefined> {
   const cache = binaryCache(join(userCache(env), readPins(currentPlatform()).folder));
   const found = await cachedBinaries(binaryNames, cache);

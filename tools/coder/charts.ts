@@ -6,13 +6,13 @@ import { promisify } from "node:util";
 import { coderModule } from "./module.ts";
 
 /**
- * A copy of the Helm charts of a pinned Coder, which are part of its Go module: `coder`, `provisioner` and the library
- * `libcoder`. `pins` is as for `coderModule`. The caller removes the copy.
+ * A copy of the Helm charts of a pinned Coder, which are part of its Go module: `coder`, `provisioner` and
+ * the library `libcoder`. `pins` is as for `coderModule`. The caller removes the copy.
  */
 export async function coderCharts(pins?: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "coder-charts-"));
   await cp(join(await coderModule(pins), "helm"), copy, { recursive: true });
-  // helm puts the library beside the charts.
+  // helm writes the library next to the charts.
   await promisify(execFile)("chmod", ["-R", "u+w", copy]);
   return copy;
 }

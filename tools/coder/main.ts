@@ -1,4 +1,4 @@
-/** Prints where Coder and Terraform are, after building what is not there yet. */
+/** Prints the paths of Coder and Terraform, after building missing ones. */
 import { coderBinaries } from "./binaries.ts";
 
 try {

@@ -2,13 +2,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { coderModule } from "./module.ts";
 
-/** A step from one schema of coderd's database to the next, which it is numbered after. */
+/** A migration of coderd's database, numbered by the resulting schema. */
 export interface Migration {
   readonly schema: number;
   readonly sql: string;
 }
 
-/** All migrations of the pinned Coder, in order: the first of them make the schema of any earlier version. */
+/**
+ * All migrations of the pinned Coder, in order: a prefix of them creates the schema of an earlier version.
+ */
 export async function coderMigrations(): Promise<readonly Migration[]> {
   const folder = join(await coderModule(), "coderd", "database", "migrations");
   const files = (await readdir(folder)).filter((name) => name.endsWith(".up.sql")).sort();

@@ -6,8 +6,8 @@ import { readGoModule } from "kube-controller-runtime/testing/binaries";
 const MODULE = "github.com/coder/coder/v2";
 
 /**
- * Where the sources of a pinned Coder are: in Go's module cache, into which they are downloaded when this machine does
- * not have them. Files there can't be written. `pins` names the pair of files that pins the version.
+ * The sources of a pinned Coder, in Go's module cache, after downloading them if necessary. The files are
+ * read-only. `pins` names the pair of files that pins the version.
  */
 export async function coderModule(pins = "go"): Promise<string> {
   const cwd = fileURLToPath(new URL(".", import.meta.url));

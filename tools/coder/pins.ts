@@ -12,8 +12,9 @@ import {
 export const OLDER = "v2.26";
 
 /**
- * What end-to-end tests run in pods, in the order it is built: Coder with the licensed features, the Terraform that
- * provisioner daemons call, an older Coder to upgrade from, and Coder as its open-source build.
+ * The programs that end-to-end tests run in pods, in the order of their builds: Coder with the licensed
+ * features, the Terraform that provisioner daemons call, an older Coder to upgrade from, and the open-source
+ * build of Coder.
  */
 export const binaryNames = ["coder", "terraform", "coder-old", "coder-oss"] as const;
 export type BinaryName = (typeof binaryNames)[number];
@@ -23,7 +24,7 @@ export type CoderBinaries = Readonly<Record<BinaryName, string>>;
 
 export interface Pins {
   readonly binaries: Readonly<Record<BinaryName, GoBinary>>;
-  /** A folder in the per-user cache, another one for every set of pins. */
+  /** A folder in the per-user cache, a different one for every set of pins. */
   readonly folder: string;
 }
 
@@ -53,7 +54,7 @@ function coderBinary(module: GoModule, name: BinaryName, goPackage: string): GoB
     module,
     package: goPackage,
     version,
-    // Without it coderd calls itself a development build of v0.0.0.
+    // Otherwise coderd reports a development build of v0.0.0.
     stamp: `github.com/coder/coder/v2/buildinfo.tag=${version.replace(/^v/, "")}`,
   };
 }

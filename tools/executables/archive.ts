@@ -15,7 +15,7 @@ import { executableNodeVersion, programName, type System } from "./systems.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const log = (line: string) => console.error(`executables: ${line}`);
 
-/** Writes the archive of `kubectl coder` for a system: the program, and the licenses of all that is in it. */
+/** Writes the archive of `kubectl coder` for a system: the program, and the licenses of all its parts. */
 export async function writeArchive(system: System, path: string, version: string): Promise<void> {
   const scratch = await mkdtemp(join(tmpdir(), "coder-k8s-plugin-"));
   try {

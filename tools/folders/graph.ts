@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
-/** Rooms by name, each with the rooms that it imports. */
+/** Folders by name, each with the folders that it imports. */
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
 const RUNTIME = "packages/kube-controller-runtime";
@@ -10,7 +10,7 @@ const PARTS = ["src", `${RUNTIME}/src`, `${RUNTIME}/testing`, "lab", "bench", "d
 /** A file, and the file or folder that it imports. */
 type Import = readonly [file: string, target: string];
 
-/** What the modules of the project import of each other, values and types. Tests and tools may import everything. */
+/** All imports between the project's modules, values and types. Tests and tools may import everything. */
 export function projectImports(root: string): Import[] {
   const files = PARTS.flatMap((part) => globSync(`${part}/**/*.ts`, { cwd: root })).sort();
   return files
@@ -24,14 +24,14 @@ export function projectImports(root: string): Import[] {
     });
 }
 
-/** The imports between the rooms of the picture. */
+/** The imports between the folders of the diagram. */
 export function moduleGraph(imports: readonly Import[]): Graph {
   return graphOf(imports.map(([file, target]) => [roomOf(file), roomOf(target)]));
 }
 
 /**
- * The imports between the entries of each folder. An entry is a file or a subfolder with all that is in it, so a cycle
- * here is a folder that can't be understood without one of its neighbors, and the other way round.
+ * The imports between the entries of each folder. An entry is a file or a subfolder with all its contents, so
+ * a cycle here is a folder that depends on a neighbor which depends on it.
  */
 export function siblingGraph(imports: readonly Import[]): Graph {
   return graphOf(
@@ -64,14 +64,14 @@ function graphOf(imports: readonly Import[]): Graph {
   return graph;
 }
 
-/** The file or folder that an import names; `undefined` for packages of others. */
+/** The imported file or folder; `undefined` for external packages. */
 function resolve(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   if (specifier === "kube-controller-runtime/testing") return `${RUNTIME}/testing/`;
   return /^kube-controller-runtime(\/|$)/.test(specifier) ? `${RUNTIME}/src/` : undefined;
 }
 
-/** The folder that stands for a file in the picture. */
+/** The folder that represents a file in the diagram. */
 function roomOf(path: string): string {
   const [part = "", folder = "", below = ""] = path.replace("packages/", "").split("/");
   if (part === "kube-controller-runtime") return folder === "testing" ? `${part}/testing` : part;
@@ -81,7 +81,7 @@ function roomOf(path: string): string {
   return folder === "cli" || folder.endsWith(".ts") ? "cli" : folder;
 }
 
-/** The rooms of a cycle, if there is one. */
+/** The folders of a cycle, if there is one. */
 export function findCycle(graph: Graph): string[] | undefined {
   const done = new Set<string>();
   const follow = (room: string, path: readonly string[]): string[] | undefined => {
@@ -101,7 +101,7 @@ export function findCycle(graph: Graph): string[] | undefined {
   return undefined;
 }
 
-/** Without the imports that a longer way implies: `a → c` says nothing new beside `a → b → c`. */
+/** Removes transitive imports: `a → c` is redundant next to `a → b → c`. */
 export function withoutImplied(graph: Graph): Graph {
   const reach = (room: string): ReadonlySet<string> => {
     const direct = [...(graph.get(room) ?? [])];

@@ -5,8 +5,8 @@ import { definitionsOf, readSnapshot } from "./kubernetes.ts";
 import { type Schema, structural } from "./structural.ts";
 
 /*
- * The fields that manifests in the field use, with the types, defaults and constraints they were validated
- * against. The generated CRDs are held to every line: this is what drop-in compatible means.
+ * The fields of existing manifests, with the types, defaults and constraints of their validation. The
+ * generated CRDs are compared with every line, which defines drop-in compatibility.
  */
 
 interface FieldLine {
@@ -75,7 +75,7 @@ interface Place {
   readonly schema: Schema | undefined;
 }
 
-/** Walks `spec.rbac.extraRules[].verbs` to its schema and to the object that has it. */
+/** Finds the schema of `spec.rbac.extraRules[].verbs`, and the object that contains it. */
 function placeOf(root: Schema, path: string): Place {
   const steps = path.split(".");
   const name = steps.pop() ?? "";
@@ -131,7 +131,7 @@ const constraintKeywords = [
   "pattern",
 ];
 
-/** What a field is checked for that the list does not ask for: `spec.replicas minimum`. */
+/** Checks of a field beyond those of the list: `spec.replicas minimum`. */
 function extraConstraints(root: Schema, { path, constraint }: FieldLine): string[] {
   const { schema } = placeOf(root, path);
   const own = [...constraintKeywords, "x-kubernetes-validations"]
@@ -144,7 +144,7 @@ function extraConstraints(root: Schema, { path, constraint }: FieldLine): string
   return [...own, ...items.map((keyword) => `${path}[] ${keyword}`)];
 }
 
-/** What only the operator filled in before, and the scale subresource needs in the object. */
+/** Previously the operator set this default; the scale subresource needs it in the object. */
 const laterDefaults: Readonly<Record<string, unknown>> = { "spec.replicas": 1 };
 
 describe.each(kinds)("$kind", ({ kind, plural, columns, fields }) => {
@@ -183,7 +183,7 @@ it("covers every line of the list", () => {
   expect(kinds.flatMap(({ fields }) => fields)).toHaveLength(lines.length);
 });
 
-/** Fields that only we have, which no list but this one asks for. */
+/** Fields of this project, which are only in this list. */
 const ours: Readonly<Record<string, readonly string[]>> = {
   codercontrolplanes: [
     "spec.operatorAccess.tokenSecretRef.name",

@@ -8,7 +8,7 @@ const opening = '  "definitions": {\n';
 const intOrString = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 
-/** Kept by people up to its definitions; these are the types of Kubernetes that it names. */
+/** The manually written part, up to the definitions, which are the Kubernetes types that it refers to. */
 function written(): string {
   const text = readFileSync(new URL(`../../${chartSchemaPath}`, import.meta.url), "utf8");
   return text.split(`,\n${opening}`)[0]?.replace(/\n\}\n$/, "") ?? "";
@@ -24,7 +24,7 @@ export function chartTypes(): string[] {
 }
 
 /**
- * The schema of the chart's values, with the types of Kubernetes that it names. They are closed: helm refuses a
+ * The schema of the chart's values, with the referenced Kubernetes types. These are closed: helm rejects a
  * field that Kubernetes would drop.
  */
 export function chartSchema(snapshot: Snapshot): string {
@@ -43,13 +43,13 @@ export function chartSchema(snapshot: Snapshot): string {
   return `${written()},\n${opening}${lines.join(",\n")}\n  }\n}\n`;
 }
 
-/** Types that are a number or a text in values, and a text in the OpenAPI. */
+/** Types that are a number or a string in values, and a string in the OpenAPI. */
 const numberOrText: Readonly<Record<string, object>> = {
   [intOrString]: { type: ["integer", "string"] },
   [quantity]: { type: ["number", "string"] },
 };
 
-/** Without what only documentation and the API server read, and without room for fields that it does not name. */
+/** Without keywords that only documentation and the API server use, and without additional properties. */
 function closedSchema(schema: Schema): object {
   const { $ref, type, required, properties, items, additionalProperties } = schema;
   if ($ref !== undefined) return { $ref };
@@ -62,7 +62,7 @@ function closedSchema(schema: Schema): object {
   };
 }
 
-/** In values, null takes a default away, and helm keeps it where there is none. */
+/** In values, null removes a default, and helm keeps it if there is none. */
 function mapped(properties: Readonly<Record<string, Schema>>): Record<string, object> {
   return Object.fromEntries(
     Object.entries(properties).map(([name, property]) => {

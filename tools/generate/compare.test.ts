@@ -86,7 +86,7 @@ describe("files on disk", () => {
   it("in this repository are up to date", () => {
     const repository = join(import.meta.dirname, "../..");
     const present = new Map(presentFiles(repository));
-    // Rendering this one takes helm: the integration test of the chart does it.
+    // Rendering it requires helm: the integration test of the chart does that.
     expect(present.delete("config/install.yaml")).toBe(true);
     expect(differences(withReleaseNames(repository, generatedFiles()), present)).toEqual([]);
   });

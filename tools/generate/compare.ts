@@ -8,7 +8,7 @@ export interface Difference {
   readonly because: "missing" | "out of date" | "no longer generated";
 }
 
-/** What must happen to `present` to make it `wanted`; empty when they are equal. */
+/** The changes that turn `present` into `wanted`; empty if they are equal. */
 export function differences(wanted: Files, present: Files): Difference[] {
   const changed = [...wanted]
     .filter(([path, content]) => present.get(path) !== content)
@@ -20,8 +20,8 @@ export function differences(wanted: Files, present: Files): Difference[] {
 }
 
 /**
- * The files under `root` that carry the mark, and those with a release's names; other files written by hand beside
- * them are not ours to judge.
+ * The files under `root` with the mark, and those with the names of a release; manually written files next to
+ * them are ignored.
  */
 export function presentFiles(root: string): Files {
   const files = new Map<string, string>();

@@ -27,7 +27,7 @@ function isLimited(schema: Schema): boolean {
   return !isText || schema.enum !== undefined || schema.maxLength !== undefined;
 }
 
-/** Client-side `kubectl apply` keeps the whole manifest in an annotation, and annotations end here. */
+/** Client-side `kubectl apply` stores the whole manifest in an annotation, which is limited to this size. */
 const annotationLimit = 256 * 1024;
 
 describe.each(crds)("$path", ({ content, crd }) => {

@@ -7,18 +7,18 @@ import { type Definitions, type Schema, structural } from "./structural.ts";
 const typeMeta: Readonly<Record<string, Schema>> = {
   apiVersion: { type: "string", description: "Group and version of the API: coder.com/v1alpha1." },
   kind: { type: "string", description: "Kind of the object." },
-  /** The API server knows metadata itself; the name is here for rules that blame it. */
+  /** The API server handles metadata itself; the name is here for validation rules. */
   metadata: { type: "object", properties: { name: { type: "string" } } },
 };
 
-/** Where the API server finds what `kubectl scale` and autoscalers read and change. */
+/** The paths of the scale subresource, for `kubectl scale` and autoscalers. */
 const scale = {
   labelSelectorPath: ".status.selector",
   specReplicasPath: ".spec.replicas",
   statusReplicasPath: ".status.replicas",
 };
 
-/** TypeBox keeps its own marks in hidden properties; JSON does not carry them. */
+/** TypeBox stores its own data in hidden properties, which JSON omits. */
 export function plainSchema(schema: TSchema): Schema {
   return JSON.parse(JSON.stringify(schema));
 }

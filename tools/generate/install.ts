@@ -12,7 +12,7 @@ import { operatorName, operatorNamespace } from "./rbac.ts";
 const chart = "charts/coder-k8s";
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** What only helm reads. */
+/** Metadata that only helm uses. */
 const helmMarks = ["helm.sh/chart", "helm.sh/resource-policy", "app.kubernetes.io/managed-by"];
 
 interface Manifest {
@@ -22,8 +22,8 @@ interface Manifest {
 }
 
 /**
- * Adds `config/install.yaml`, the chart with its default values for those without helm. The chart is taken as
- * `files` say it should be, not as it lies on disk.
+ * Adds `config/install.yaml`, the chart with its default values for users without helm. Uses the chart in
+ * `files`, not the one on disk.
  */
 export async function withInstallManifest(root: string, files: Files): Promise<Files> {
   const scratch = await mkdtemp(join(tmpdir(), "coder-k8s-install-"));
@@ -67,7 +67,7 @@ function unmarked({ labels, annotations, ...metadata }: Manifest["metadata"]): M
   return { ...metadata, ...only("labels", labels), ...only("annotations", annotations) };
 }
 
-/** The map without helm's marks under its name, and nothing at all when nothing is left. */
+/** The map without helm's metadata, or nothing if it is empty. */
 function only(name: string, map: Record<string, string> = {}): Record<string, Record<string, string>> {
   const kept = Object.entries(map).filter(([key]) => !helmMarks.includes(key));
   return kept.length === 0 ? {} : { [name]: Object.fromEntries(kept) };

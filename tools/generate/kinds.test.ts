@@ -3,7 +3,7 @@ import * as kinds from "../../src/api/v1alpha1/kinds.ts";
 import { OUR_KINDS } from "../../src/plugin/objects.ts";
 import { resources } from "./inputs.ts";
 
-/** Lists that a new kind is easily left out of, without any other test to notice. */
+/** Lists in which a new kind is easily forgotten without another test to detect it. */
 test.each([
   ["resources in tools/generate/inputs.ts", resources],
   ["OUR_KINDS in src/plugin/objects.ts", OUR_KINDS],

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Definitions, Schema } from "./structural.ts";
 
-/** The types of Kubernetes that our kinds use, as the OpenAPI of one Kubernetes version describes them. */
+/** The Kubernetes types that the kinds use, from the OpenAPI of one Kubernetes version. */
 export interface Snapshot {
   readonly kubernetesVersion: string;
   readonly definitions: Readonly<Record<string, Schema>>;
@@ -15,7 +15,7 @@ export function readSnapshot(): Snapshot {
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/** Quantities are strings in the OpenAPI, but everybody writes `cpu: 1`. */
+/** Quantities are strings in the OpenAPI, but users write `cpu: 1`. */
 const quantity: Schema = {
   anyOf: [{ type: "integer" }, { type: "string" }],
   pattern:
@@ -29,7 +29,7 @@ const intOrString: Schema = {
   "x-kubernetes-int-or-string": true,
 };
 
-/** The only metadata that the API server accepts in a volume claim template, the one place it occurs. */
+/** The only metadata that the API server accepts in a volume claim template, where this type is used. */
 const objectMeta: Schema = {
   type: "object",
   description: "Labels and annotations to copy.",
@@ -43,7 +43,7 @@ const objectMeta: Schema = {
   },
 };
 
-/** What the Go type of a condition demands in comments that the OpenAPI does not carry. */
+/** Validation of conditions from comments of the Go type, which the OpenAPI lacks. */
 const conditionDemands: Readonly<Record<string, Schema>> = {
   message: { maxLength: 32768 },
   observedGeneration: { minimum: 0 },
@@ -56,13 +56,15 @@ const conditionDemands: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** What types demand or fill in by code that the OpenAPI does not carry: of a list's keys a CRD must know that. */
+/**
+ * Required fields and defaults from Go code, which the OpenAPI lacks: a CRD must define them for list keys.
+ */
 const demands: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   [`${meta}.Condition`]: conditionDemands,
   "io.k8s.api.core.v1.ContainerPort": { protocol: { default: "TCP" } },
 };
 
-/** The definitions of a snapshot, made fit for a CRD. */
+/** The definitions of a snapshot, adapted for a CRD. */
 export function definitionsOf(snapshot: Snapshot): Definitions {
   return (reference) => {
     const name = localName(reference);
@@ -88,7 +90,7 @@ function withDemands(definition: Schema, demands: Readonly<Record<string, Schema
   return definition.properties ? { ...definition, properties } : definition;
 }
 
-/** Kubernetes explains some fields by the page; a CRD is stored, listed and sent as a whole. */
+/** Some descriptions of Kubernetes are very long, and a CRD is stored, listed and sent as a whole. */
 const MAX_LENGTH = 240;
 
 /** The schema of a Kubernetes type with only the first sentences of each description, at least one. */

@@ -1,9 +1,9 @@
 import type { Schema } from "./structural.ts";
 
 /*
- * Every text, list and map of a CRD gets a limit here unless its schema has one: that of Kubernetes, where
- * Kubernetes has one for what the field means, else these. They keep one object from filling the memory of
- * whoever reads it, and they are far above what anybody writes by hand.
+ * Every string, list and map of a CRD gets a limit here unless its schema has one: the limit of Kubernetes if
+ * there is one for the field, otherwise these. They prevent an object from exhausting a client's memory, and
+ * are far above manually written values.
  */
 const anyText = 32 * 1024;
 const environmentValue = 128 * 1024;
@@ -15,12 +15,12 @@ const anyMap = 256;
 const labelValue = 63;
 const nameSubdomain = 253;
 const nameLabel = 63;
-/** `prefix/name`, as labels, annotations, taints and resources are called. */
+/** `prefix/name`, as in labels, annotations, taints and resources. */
 const qualifiedName = nameSubdomain + 1 + labelValue;
 const allAnnotations = 256 * 1024;
 
 interface Limit {
-  /** Matches the path of the field, as `.spec.volumes[].name`. */
+  /** Matches the path of the field, such as `.spec.volumes[].name`. */
   readonly at: RegExp;
   readonly is: number;
 }
@@ -38,7 +38,7 @@ const textLimits: readonly Limit[] = [
   { at: /\.tolerations\[\]\.value$/, is: labelValue },
 ];
 
-/** A map in a list in a list: together they must stay within what the API server spends on one rule. */
+/** A map in nested lists: together they must stay within the API server's cost limit for one rule. */
 const mapLimits: readonly Limit[] = [{ at: /\[\]/, is: 64 }];
 const listLimits: readonly Limit[] = [
   { at: /\.initContainers$/, is: 16 },
@@ -51,7 +51,7 @@ function limitAt(path: string, limits: readonly Limit[], otherwise: number): num
   return limits.find(({ at }) => at.test(path))?.is ?? otherwise;
 }
 
-/** The schema with a limit on every text, list and map in it. */
+/** The schema with a limit for every string, list and map. */
 export function limited(schema: Schema, path: string): Schema {
   const { properties, items, additionalProperties } = schema;
   const fields = Object.entries(properties ?? {});
@@ -80,7 +80,7 @@ function ownLimits(schema: Schema, path: string): Schema {
   return { maxLength: limitAt(path, textLimits, anyText) };
 }
 
-/** A schema can limit the values of a map, and only a rule can limit its keys. */
+/** A schema can limit the values of a map, but only a rule can limit its keys. */
 const keyRule = {
   rule: `self.all(key, key.size() <= ${qualifiedName})`,
   message: `a key has at most ${qualifiedName} characters: shorten it`,

@@ -1,7 +1,7 @@
 /**
- * Writes everything that is generated from the schemas, the declared permissions, the metrics, the imports and the chart:
- * CRDs, roles, reference pages, the picture of the modules, the names of a release and the plain manifests. With `--check` it writes nothing and
- * fails when a file is not what it should be.
+ * Writes everything that is generated from the schemas, the declared permissions, the metrics, the imports
+ * and the chart: CRDs, roles, reference pages, the module diagram, the names of a release and the plain
+ * manifests. With `--check` it writes nothing and fails if a file is out of date.
  */
 import { fileURLToPath } from "node:url";
 import { differences, presentFiles, writeFiles } from "./compare.ts";

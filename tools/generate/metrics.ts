@@ -9,10 +9,10 @@ interface Described {
   readonly labelNames: readonly string[];
 }
 
-/** Every metric that the operator registers, as its registry lists it. */
+/** Every metric of the operator, in the order of its registry. */
 function metrics(): Described[] {
   const { registry } = new OperatorMetrics({ clock: systemClock });
-  // Each has its label names; only the library's types do not say so.
+  // Each has its label names; only the library's types lack them.
   const described = registry.getMetricsAsArray() as unknown as Described[];
   return described.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

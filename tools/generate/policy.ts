@@ -1,13 +1,13 @@
 import { operatorName, operatorNamespace } from "./rbac.ts";
 
 /*
- * Whoever may write our kinds makes the operator grant rights for them. These policies let the API server ask
- * whether the writer holds what would be granted. They judge only what a write adds: a change of a label, and an
- * object from before, pass. Each policy may spend 28 authorization checks in all and less than three in one
- * expression, so lists are checked one index at a time and end at a limit.
+ * A user who may write the operator's kinds makes the operator grant permissions for them. These policies let
+ * the API server check that the user has the permissions that would be granted. They only check additions: a
+ * change of a label, and an existing object, are allowed. Each policy may use 28 authorization checks in
+ * total and fewer than three in one expression, so lists are checked one index at a time, up to a limit.
  */
 
-/** Stands for the operator's namespace until the chart knows it. */
+/** Placeholder for the operator's namespace, replaced by the chart. */
 const namespacePlaceholder = "OPERATOR_NAMESPACE";
 
 const MAX_NAMESPACES = 20;
@@ -56,7 +56,7 @@ const pods: Policy = {
   ],
 };
 
-/** How many pods run is for whoever may say so of their Deployment: autoscalers of Kubernetes may. */
+/** Users who may scale the Deployment may set the number of pods, like the autoscalers of Kubernetes. */
 const scale: Policy = {
   suffix: "scale",
   resources: ["coderprovisioners/scale", "coderworkspaceproxies/scale"],
@@ -71,23 +71,23 @@ const scale: Policy = {
   ],
 };
 
-/** How people are led to pods: by an object that the writer could have made as well. */
+/** Exposing pods requires the permission to create the same object. */
 const exposure: Policy = {
   suffix: "exposure",
   resources: ["codercontrolplanes", "coderworkspaceproxies"],
   validations: [
-    // Labels of the object are labels of these too.
+    // Labels of the object also apply to these.
     needsRight({ field: "expose.?ingress", shapedBy: "labels" }, "networking.k8s.io", "ingresses"),
     needsRight({ field: "expose.?gateway", shapedBy: "labels" }, "gateway.networking.k8s.io", "httproutes"),
   ],
 };
 
 interface Wish {
-  /** A field of the spec, its parts joined by `.?`, that makes or shapes an object of another kind. */
+  /** A field of the spec, its parts joined by `.?`, that creates or changes an object of another kind. */
   readonly field: string;
-  /** Another field that shapes the object, once the first makes it. */
+  /** Another field that changes the object, once the first creates it. */
   readonly shapedBy?: string;
-  /** A flag of the spec with which the field makes nothing. */
+  /** A flag of the spec that disables the field. */
   readonly unless?: string;
 }
 
@@ -103,13 +103,16 @@ function needsRight({ field, shapedBy, unless }: Wish, group: string, resource: 
   };
 }
 
-/** Objects that the operator makes as the spec says, of kinds that not everybody with Deployments may make. */
+/**
+ * Objects that the operator creates from the spec, of kinds that not every user with access to Deployments
+ * may create.
+ */
 const children: Policy = {
   suffix: "children",
   resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
   validations: [
     needsRight({ field: "podDisruptionBudget", shapedBy: "labels" }, "policy", "poddisruptionbudgets"),
-    // By annotations, labels and the name clouds and vaults give a ServiceAccount an identity.
+    // Clouds and vaults give a ServiceAccount an identity by annotations, labels and the name.
     needsRight({ field: "serviceAccount.?annotations" }, "", "serviceaccounts"),
     needsRight({ field: "serviceAccount.?labels" }, "", "serviceaccounts"),
     needsRight(
@@ -126,7 +129,7 @@ const children: Policy = {
   ],
 };
 
-/** A Service that is more than a name inside the cluster. */
+/** A Service that is reachable from outside the cluster. */
 function reachableFromOutside(): Validation {
   const type = (object: string) => `${object}.?spec.?service.?type.orValue('ClusterIP')`;
   const service = (object: string) => `${object}.?spec.?service.orValue({})`;
@@ -142,7 +145,7 @@ const listed = (object: string) =>
   `${object}.?spec.?rbac.?workspaceNamespaces.orValue([]).map(name, name.trim()).filter(name, name != '' && name != request.namespace)`;
 const flag = (object: string, name: string) => `${object}.?spec.?rbac.?${name}.orValue(true)`;
 
-/** What is granted in other namespaces, and which of them are new or get more than before. */
+/** The grants in other namespaces, and which of these are new or extended. */
 const grantVariables = [
   { name: "grants", expression: flag("object", "workspacePerms") },
   { name: "granted", expression: `oldObject != null && ${flag("oldObject", "workspacePerms")}` },
@@ -252,7 +255,7 @@ export function admissionPolicies(): object[] {
   return JSON.parse(JSON.stringify(objects).replaceAll(namespacePlaceholder, operatorNamespace));
 }
 
-/** What the chart's policies say, by suffix: names and the operator's namespace are the release's. */
+/** The specs of the chart's policies, by suffix: names and the operator's namespace come from the release. */
 export function chartPolicies(): Record<string, object> {
   const specs = policies.map((policy) => {
     const [{ spec }] = objectsOf(policy, "") as [{ spec: object }];

@@ -4,7 +4,7 @@ export const operatorName = "coder-k8s";
 export const operatorNamespace = "coder-system";
 const rbacVersion = "rbac.authorization.k8s.io/v1";
 
-/** A rule as Kubernetes writes it. */
+/** A rule in the format of Kubernetes. */
 export interface RoleRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -22,7 +22,7 @@ const verbOrder: readonly Verb[] = [
   "deletecollection",
 ];
 
-/** Everything that is declared about one resource. */
+/** All declarations for one resource. */
 export interface ResourcePermission {
   readonly group: string;
   readonly resource: string;
@@ -45,7 +45,7 @@ export function byResource(permissions: readonly PolicyRule[]): ResourcePermissi
     .sort((a, b) => compare(a.group, b.group) || compare(a.resource, b.resource));
 }
 
-/** The fewest rules that say the same: resources of a group with equal verbs share one. */
+/** The minimal equivalent rules: resources of a group with equal verbs share one. */
 export function mergedRules(permissions: readonly PolicyRule[]): RoleRule[] {
   const merged = new Map<string, { group: string; resources: string[]; verbs: readonly Verb[] }>();
   for (const { group, resource, verbs } of byResource(permissions)) {
@@ -71,17 +71,17 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The Lease is in one namespace, so nothing but a Role there speaks of it. */
+/** The Lease is in one namespace, so only a Role there includes it. */
 function isForLease({ resources }: PolicyRule): boolean {
   return resources.includes("leases.coordination.k8s.io");
 }
 
-/** What a Role can grant, and an operator that is kept to some namespaces has. */
+/** The permissions that a Role can grant, for an operator that is limited to namespaces. */
 function namespacedRules(permissions: readonly PolicyRule[]): RoleRule[] {
   return mergedRules(permissions.filter((each) => !isForLease(each) && !each.clusterScoped));
 }
 
-/** What it takes a ClusterRole to grant. */
+/** The permissions that require a ClusterRole. */
 function clusterScopedRules(permissions: readonly PolicyRule[]): RoleRule[] {
   return mergedRules(permissions.filter(({ clusterScoped }) => clusterScoped));
 }
@@ -106,8 +106,8 @@ interface PeopleRule {
 }
 
 /**
- * What people get who have Kubernetes' own roles of these names, each in addition to the one before. Nobody but
- * the operator writes a status.
+ * Permissions for users with the Kubernetes roles of these names, each in addition to the previous one. Only
+ * the operator writes statuses.
  */
 const peopleRules: Readonly<Record<string, readonly PeopleRule[]>> = {
   view: [
@@ -121,7 +121,7 @@ const peopleRules: Readonly<Record<string, readonly PeopleRule[]>> = {
   admin: [{ apiGroups: ["coder.com"], resources: ourResources, verbs: ["deletecollection"] }],
 };
 
-/** Roles for people, which Kubernetes adds to its own `view`, `edit` and `admin`. */
+/** Roles for users, which Kubernetes aggregates to its own `view`, `edit` and `admin`. */
 export const peopleRoles: readonly object[] = Object.entries(peopleRules).map(([role, rules]) => ({
   apiVersion: rbacVersion,
   kind: "ClusterRole",
@@ -146,7 +146,7 @@ function binding(kind: "ClusterRoleBinding" | "RoleBinding", role: "ClusterRole"
 
 export const clusterRoleBinding = binding("ClusterRoleBinding", "ClusterRole");
 
-/** The account that the operator runs as, in a namespace of its own, with the right to its Lease there. */
+/** The operator's account in its own namespace, with access to its Lease there. */
 export function serviceAccount(permissions: readonly PolicyRule[]): readonly object[] {
   const metadata = { name: `${operatorName}-leader-election`, namespace: operatorNamespace };
   return [
@@ -167,7 +167,7 @@ export function serviceAccount(permissions: readonly PolicyRule[]): readonly obj
   ];
 }
 
-/** The same for an operator that manages chosen namespaces. */
+/** The same for an operator that is limited to namespaces. */
 export function namespacedRole(permissions: readonly PolicyRule[]): readonly object[] {
   return [
     {
@@ -180,7 +180,7 @@ export function namespacedRole(permissions: readonly PolicyRule[]): readonly obj
   ];
 }
 
-/** The rules of the chart's roles, by what the role is for. */
+/** The rules of the chart's roles, by purpose. */
 export function chartRules(permissions: readonly PolicyRule[]): Record<string, unknown> {
   return {
     operator: namespacedRules(permissions),

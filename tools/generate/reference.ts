@@ -67,7 +67,7 @@ function fieldRows(schema: Schema, path: string): string[][] {
     });
 }
 
-/** `core/v1 EnvVar[]`, `string[]`, `map of string`: types as people say them. */
+/** `core/v1 EnvVar[]`, `string[]`, `map of string`: types in readable form. */
 export function typeName(schema: Schema): string {
   if (schema.$ref) return kubernetesName(schema.$ref);
   if (schema.items) return `${typeName(schema.items)}[]`;

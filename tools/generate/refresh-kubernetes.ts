@@ -1,7 +1,7 @@
 /**
  * Rewrites the snapshot of Kubernetes types from the Kubernetes module that the runtime's testing/kube pins:
- * `node tools/generate/refresh-kubernetes.ts`. Needed after a new Kubernetes version or when a schema
- * names a type for the first time; needs Go, but builds nothing.
+ * `node tools/generate/refresh-kubernetes.ts`. Needed after a new Kubernetes version or when a schema uses a
+ * type for the first time; requires Go, but builds nothing.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ function kubernetesModule(): { version: string; directory: string } {
   return { version, directory };
 }
 
-/** The types that are used, and those that they use in turn, in alphabetical order. */
+/** The used types and their dependencies, in alphabetical order. */
 function closure(all: Readonly<Record<string, Schema>>, roots: readonly string[]) {
   const used = new Map<string, Schema>();
   const open = [...roots];

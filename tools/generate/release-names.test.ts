@@ -30,7 +30,7 @@ describe("the image of a checkout", () => {
   });
 });
 
-it("the repository of a checkout is nobody's", () => {
+it("the repository of a checkout is a placeholder", () => {
   expect(releaseNames({}).repository).toMatch(/^https:\/\/localhost\//);
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import type { Files } from "./outputs.ts";
 
-/** What a release is called, where it comes from and where it goes to. */
+/** The names and addresses of a release. */
 export interface ReleaseNames {
   /** Without a leading `v`. */
   readonly version: string;
@@ -14,8 +14,8 @@ export interface ReleaseNames {
 }
 
 /**
- * `config` in package.json is the only place that has these names, and they lead nowhere, so that a checkout does not
- * pass for somebody's release. A release sets `IMAGE` and `REPOSITORY` to its own. The version is that of package.json.
+ * `config` in package.json is the only place with these names. They are placeholders, so that a checkout is
+ * not mistaken for a release. A release sets `IMAGE` and `REPOSITORY`. The version is that of package.json.
  */
 export function releaseNames({ IMAGE, REPOSITORY }: NodeJS.ProcessEnv = process.env): ReleaseNames {
   const { version, config } = manifest;
@@ -25,7 +25,7 @@ export function releaseNames({ IMAGE, REPOSITORY }: NodeJS.ProcessEnv = process.
 export const valuesFile = "charts/coder-k8s/values.yaml";
 export const chartFile = "charts/coder-k8s/Chart.yaml";
 
-/** A line, or several, of a file that is written by hand otherwise; the name comes after what the first group matches. */
+/** Lines of a manually written file in which the name follows the match of the first group. */
 interface NamedLine {
   readonly file: string;
   readonly line: RegExp;
@@ -61,7 +61,7 @@ function runbooks({ repository }: ReleaseNames): string {
 /** The files with such lines. */
 export const namedFiles: ReadonlySet<string> = new Set(LINES.map(({ file }) => file));
 
-/** Adds the files that have a release's names, with `names` in them. */
+/** Adds the files that contain the names of a release, with `names` in them. */
 export function withReleaseNames(root: string, files: Files, names = releaseNames()): Files {
   const named = new Map([...namedFiles].map((file) => [file, readFileSync(join(root, file), "utf8")]));
   for (const { file, line, name } of LINES) {

@@ -1,4 +1,4 @@
-/** The part of JSON Schema that CRDs and the Kubernetes OpenAPI speak. */
+/** The part of JSON Schema that CRDs and the Kubernetes OpenAPI use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -10,10 +10,10 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** Looks up a Kubernetes type by its OpenAPI name; the result may hold further references. */
+/** Looks up a Kubernetes type by its OpenAPI name; the result may contain further references. */
 export type Definitions = (name: string) => Schema;
 
-/** Keywords that a structural schema may carry and that have no schemas inside. */
+/** Keywords of a structural schema that contain no schemas. */
 const plainKeywords = new Set([
   "anyOf",
   "default",
@@ -36,7 +36,7 @@ const plainKeywords = new Set([
   "x-kubernetes-validations",
 ]);
 
-/** Keywords of the Kubernetes OpenAPI that mean nothing in a CRD. */
+/** Keywords of the Kubernetes OpenAPI without a meaning in a CRD. */
 const droppedKeywords = new Set([
   "$ref",
   "x-kubernetes-group-version-kind",
@@ -46,9 +46,8 @@ const droppedKeywords = new Set([
 ]);
 
 /**
- * A structural schema equal to `schema`: every reference replaced by the full schema it names, every
- * keyword one that the API server keeps. Throws on a keyword it does not know, because a constraint that
- * is dropped in silence is a constraint that nobody enforces.
+ * A structural schema equal to `schema`: with all references resolved, and only keywords that the API server
+ * keeps. Throws on an unknown keyword, because silently dropping a constraint would leave it unenforced.
  */
 export function structural(schema: Schema, definitions: Definitions): Schema {
   const { properties, items, additionalProperties } = schema;
@@ -84,7 +83,7 @@ function mapValues<Value, Result>(
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
-/** Every reference in `schema`, however deep. */
+/** Every reference in `schema`, at any depth. */
 export function referencesIn(schema: Schema): string[] {
   const children = [
     ...Object.values(schema.properties ?? {}),

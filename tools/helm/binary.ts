@@ -14,15 +14,15 @@ import {
   reportedVersion,
 } from "kube-controller-runtime/testing/binaries";
 
-/** What finding helm needs from the outside. */
+/** The environment for finding helm. */
 export interface HelmContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
 /**
- * Finds helm in the pinned version, making it when it is nowhere yet: the file in `HELM`, then the per-user
- * cache, then `PATH`, then a build from Go modules. Any number of processes may call this at once.
+ * Finds helm in the pinned version: the file in `HELM`, the per-user cache, the `PATH`, or a build from Go
+ * modules. May be called concurrently by several processes.
  */
 export async function helmBinary(context: HelmContext = defaultContext()): Promise<string> {
   const pinned = pinnedHelm();
@@ -64,7 +64,7 @@ async function given(file: string, pinned: GoBinary): Promise<string> {
   return file;
 }
 
-/** Another version on the machine is no error: it is somebody's, only not ours to test with. */
+/** A different version on the machine is not an error; it is just not used. */
 async function onPath(env: NodeJS.ProcessEnv, pinned: GoBinary): Promise<string | undefined> {
   for (const dir of (env.PATH ?? "").split(delimiter).filter(Boolean)) {
     const file = join(dir, "helm");

@@ -1,4 +1,4 @@
-/** Prints where helm is, after making it when it is nowhere yet. */
+/** Prints the path of helm, after building it if necessary. */
 import { helmBinary } from "./binary.ts";
 
 try {

@@ -1,20 +1,24 @@
-/** What an image needs to know of a processor architecture. */
+/** The properties of a processor architecture that an image depends on. */
 export interface Architecture {
   /** As in an image's platform. */
   readonly name: string;
-  /** How the ELF header of its files says it. */
+  /** The value in the ELF header. */
   readonly machine: number;
-  /** How Debian and GCC say it. */
+  /** The triplet of Debian and GCC. */
   readonly triplet: string;
-  /** The npm package with Node for it. */
+  /** The npm package with Node.js for it. */
   readonly nodePackage: string;
-  /** Of that package in `nodeVersion`: the lock file knows none but the package that chooses one. */
+  /**
+   * The integrity of that package in `nodeVersion`: the lock file only contains the package that selects one.
+   */
   readonly integrity: string;
-  /** Where dynamic loaders of all distributions look, so that libraries of any of them can be taken. */
+  /**
+   * The directories of the dynamic loaders of all distributions, so that libraries of any distribution work.
+   */
   readonly links: Readonly<Record<string, string>>;
 }
 
-/** The Node in the image; a test compares it with the lock file. */
+/** The Node.js version in the image; a test compares it with the lock file. */
 export const nodeVersion = "24.21.0";
 
 const ARCHITECTURES: readonly Architecture[] = [

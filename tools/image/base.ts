@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Architecture } from "./architecture.ts";
 import { type Descriptor, digestOf, type Layer } from "./oci.ts";
 
-/** What an image takes over from the one below it. */
+/** What an image inherits from its base. */
 export interface Base {
   readonly layers: readonly Layer[];
   readonly env: readonly string[];
@@ -21,7 +21,7 @@ interface Config {
   readonly rootfs: { readonly diff_ids: readonly string[] };
 }
 
-/** Reads the image for an architecture out of an OCI layout. A blob that does not match its digest is refused. */
+/** Reads the image for an architecture from an OCI layout. Throws if a blob does not match its digest. */
 export async function readBase(layout: string, { name }: Architecture): Promise<Base> {
   const index = JSON.parse(await readFile(join(layout, "index.json"), "utf8")) as Manifest;
   const found = await imageIn(layout, index, name);
@@ -35,7 +35,7 @@ export async function readBase(layout: string, { name }: Architecture): Promise<
   return { layers: await Promise.all(layers), env: config.config?.Env ?? [] };
 }
 
-/** An index may lead to others, and an image says by itself what it is for. */
+/** An index may refer to other indexes, and the configuration of an image contains its platform. */
 async function imageIn(
   layout: string,
   manifest: Manifest,

@@ -1,15 +1,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** Which commit something is made from. */
+/** The commit of a build. */
 export interface Commit {
-  /** With `-dirty` at its end when there are changes that no commit has. */
+  /** With the suffix `-dirty` if there are uncommitted changes. */
   readonly revision: string;
   /** In RFC 3339. */
   readonly time: string;
 }
 
-/** The commit of the working directory; unknown outside of a repository. */
+/** The commit of the working directory; undefined outside a repository. */
 export async function currentCommit(): Promise<Commit | undefined> {
   try {
     const git = async (...args: string[]) => (await promisify(execFile)("git", args)).stdout.trim();

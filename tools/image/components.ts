@@ -5,11 +5,11 @@ import lock from "../../package-lock.json" with { type: "json" };
 import { nodeVersion } from "./architecture.ts";
 import type { Library } from "./libraries.ts";
 
-/** Something by others that is part of an image. */
+/** A third-party part of an image. */
 export interface Component {
   readonly name: string;
   readonly version?: string;
-  /** A package URL, where there is a registry that has it. */
+  /** A package URL, if it is in a registry. */
   readonly purl?: string;
   /** An SPDX expression. */
   readonly license: string;
@@ -22,7 +22,7 @@ interface Locked {
   readonly license?: string;
 }
 
-/** The packages that a bundle contains, by the names of its source files, sorted by name. */
+/** The packages in a bundle, by the names of its source files, sorted by name. */
 export function packagesIn(inputs: readonly string[], root: string): Component[] {
   const folders = inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input) ?? []);
   return [...new Set(folders)].sort().map((folder) => packageIn(folder, root));
@@ -36,7 +36,7 @@ function packageIn(folder: string, root: string): Component {
   return { name, version, purl, license, licenseText: licenseIn(join(root, folder)) };
 }
 
-/** Some packages have their license at the end of the README and nowhere else. */
+/** Some packages only have their license at the end of the README. */
 function licenseIn(folder: string): string {
   const names = readdirSync(folder);
   const read = (name: string) => readFileSync(join(folder, name), "utf8");
@@ -48,7 +48,7 @@ function licenseIn(folder: string): string {
   return section;
 }
 
-/** Node itself; its license file names everything that is linked into it. */
+/** Node.js; its license file includes all libraries that are linked into it. */
 export function nodeComponent(executable: Buffer, licenseText: string): Component {
   const purl = `pkg:generic/node@${nodeVersion}`;
   return {
@@ -61,7 +61,7 @@ export function nodeComponent(executable: Buffer, licenseText: string): Componen
   };
 }
 
-/** Shared libraries of the system: GCC's runtime, and glibc, which is all the rest. */
+/** Shared libraries of the system: GCC's runtime and glibc. */
 export function libraryComponents(libraries: readonly Library[]): Component[] {
   return libraries.map(({ name, content }) => {
     const gcc = /^lib(gcc_s|stdc\+\+|atomic)\./.test(name);

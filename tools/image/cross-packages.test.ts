@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(bin, { recursive: true, force: true }));
 
-/** Puts a program on the PATH, the only one besides those of every system. */
+/** Adds a program to the PATH, which otherwise only contains those of every system. */
 function install(name: string, script: string): void {
   writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
   chmodSync(join(bin, name), 0o755);

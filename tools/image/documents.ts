@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Component } from "./components.ts";
 
-/** What an image says of itself. */
+/** The metadata of an image. */
 export interface Subject {
   readonly name: string;
   readonly version: string;
@@ -11,8 +11,8 @@ export interface Subject {
 }
 
 /**
- * The software bill of materials in CycloneDX 1.6. It has no time, and its serial number comes from its content,
- * so that the same image has the same bill.
+ * The software bill of materials in CycloneDX 1.6. It contains no time, and its serial number is derived from
+ * its content, so that it is reproducible.
  */
 export function billOfMaterials({ name, version, license }: Subject, parts: readonly Component[]): string {
   const component = { type: "application", name, version, licenses: [{ expression: license }] };
@@ -35,7 +35,7 @@ export function billOfMaterials({ name, version, license }: Subject, parts: read
   return `${JSON.stringify(bill, undefined, 2)}\n`;
 }
 
-/** The licenses of everything in an image; a text that several parts share is there once. */
+/** The licenses of all parts of an image; a shared text is included once. */
 export function licenseNotices({ name, license, licenseText }: Subject, parts: readonly Component[]): string {
   const own: Component = { name, license, licenseText };
   const groups = Map.groupBy([own, ...parts], (part) => part.licenseText.trim());
@@ -47,7 +47,7 @@ export function licenseNotices({ name, license, licenseText }: Subject, parts: r
   return sections.join("\n");
 }
 
-/** A UUID of version 8, which is for makers' own schemes. */
+/** A UUID of version 8, which is for custom schemes. */
 function uuidOf(content: string): string {
   const hex = createHash("sha256").update(content).digest("hex");
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");

@@ -1,7 +1,7 @@
-/** What a dynamic loader needs to know of an executable or a library. */
+/** The dependencies of an executable or a library. */
 export interface Elf {
   readonly machine: number;
-  /** The libraries that it is linked with, by name. */
+  /** The names of the linked libraries. */
   readonly needed: readonly string[];
   /** The versions, such as `GLIBC_2.28`, that these libraries must define. */
   readonly versions: readonly RequiredVersion[];
@@ -73,7 +73,7 @@ function tagsOf(file: Buffer, start: number): (readonly [tag: number, value: num
   return tags;
 }
 
-/** Where the names of libraries and versions are in the string table: a list of libraries, each with a list. */
+/** Offsets of the names in the string table: a list of libraries, each with a list of versions. */
 function versionsOf(
   file: Buffer,
   start: number,

@@ -15,7 +15,7 @@ import { type Runtime, type RuntimeSource, runtimeFor } from "./runtime.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = basename(releaseFile);
 
-/** What to build, from what, and where to. */
+/** The inputs and the output of a build. */
 export interface ImageOptions extends RuntimeSource {
   readonly platforms: readonly string[];
   readonly names: ReleaseNames;
@@ -24,7 +24,7 @@ export interface ImageOptions extends RuntimeSource {
   readonly out: string;
 }
 
-/** The operator's own files and what they contain of others. */
+/** The operator's own files and their third-party parts. */
 interface Application {
   readonly program: Buffer;
   readonly subject: Subject;
@@ -32,8 +32,8 @@ interface Application {
 }
 
 /**
- * Builds the operator's image as an OCI layout, without a container engine, and returns its digest. Nothing of the
- * machine or the time goes into it: the same commit and the same runtime give the same digest.
+ * Builds the operator's image as an OCI layout, without a container engine, and returns its digest. The build
+ * is reproducible: the same commit and the same runtime produce the same digest.
  */
 export async function buildImage(options: ImageOptions): Promise<string> {
   const architectures = options.platforms.map(architectureOf);
@@ -92,7 +92,7 @@ async function platformImage(
   };
 }
 
-/** The same as in the Dockerfile. The user is a number, so that Kubernetes can see that it is not root. */
+/** The same as in the Dockerfile. The user is numeric, so that Kubernetes can verify that it is not root. */
 function runConfig({ env }: Runtime, options: ImageOptions): RunConfig {
   return {
     User: "65532:65532",

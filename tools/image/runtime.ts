@@ -8,27 +8,27 @@ import { type Layer, layerOf } from "./oci.ts";
 import { withPackages } from "./packages.ts";
 import type { TarEntry } from "./tar.ts";
 
-/** Everything below the operator in its image. */
+/** The part of the image below the operator. */
 export interface Runtime {
   readonly layers: readonly Layer[];
   readonly env: readonly string[];
-  /** What we put there ourselves; the parts of a base are its maker's to list. */
+  /** Components that this build adds; a base image lists its own. */
   readonly components: readonly Component[];
 }
 
-/** Where a runtime comes from. */
+/** The source of a runtime. */
 export interface RuntimeSource {
-  /** An OCI layout with Node at /nodejs/bin/node. Without it, the runtime is assembled. */
+  /** An OCI layout with Node.js at /nodejs/bin/node. Without it, the runtime is assembled. */
   readonly base: string | undefined;
   /**
-   * The root of a file system with the libraries that Node needs. Without it, that of the machine and, where it lacks
-   * those of another architecture, packages of its distribution.
+   * The root of a file system with the libraries that Node.js needs. Defaults to that of the machine and, for
+   * another architecture, packages of its distribution.
    */
   readonly sysroot: string | undefined;
   readonly log: Log;
 }
 
-/** Takes the runtime of an architecture from the base, or assembles one from Node and its libraries. */
+/** Takes the runtime of an architecture from the base, or assembles it from Node.js and its libraries. */
 export async function runtimeFor(
   architecture: Architecture,
   { base, sysroot, log }: RuntimeSource,
@@ -58,7 +58,7 @@ async function findLibraries(
   });
 }
 
-/** What the kernel, Node and glibc expect of a system; runtimes mount over the empty folders. */
+/** Files that the kernel, Node.js and glibc expect in a system; runtimes mount over the empty folders. */
 function systemFiles(
   node: Buffer,
   libraries: readonly Library[],
@@ -82,12 +82,12 @@ function systemFiles(
   ];
 }
 
-/** What Node is linked with, in the names of Debian and Ubuntu. */
+/** The libraries of Node.js, as packages of Debian and Ubuntu. */
 const PACKAGES = ["libc6", "libgcc-s1", "libstdc++6"];
 
 /**
- * Lends the root of a file system with the libraries of another architecture: the packages for cross compilers of the
- * machine's distribution. Fails where there is no apt.
+ * Provides the root of a file system with the libraries of another architecture: the cross-compiler packages
+ * of the machine's distribution. Throws if there is no apt.
  */
 export async function withCrossPackages<T>(
   { name }: Architecture,

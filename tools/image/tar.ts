@@ -3,8 +3,8 @@ const NAME_BYTES = 100;
 const PREFIX_BYTES = 155;
 
 /**
- * Something in an archive. Directories are named like files, without a slash at the end. The owner is a number that is
- * both user and group; root when not given.
+ * An entry of an archive. Directories are named like files, without a trailing slash. The owner is a number
+ * for both user and group; defaults to root.
  */
 export type TarEntry = { readonly path: string; readonly owner?: number } & (
   | { readonly type: "directory"; readonly mode?: number }
@@ -16,14 +16,14 @@ const FLAGS = { file: "0", link: "2", directory: "5" } as const;
 const MODES = { file: 0o644, link: 0o777, directory: 0o755 } as const;
 
 /**
- * An archive that depends on names, owners, modes and contents alone: entries are sorted and date from the beginning
- * of time. Directories above an entry are added.
+ * A reproducible archive that only depends on names, owners, modes and contents: entries are sorted and have
+ * the time 0. Parent directories of an entry are added.
  */
 export function writeTar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat([...tarChunks(entries)]);
 }
 
-/** The archive that `writeTar` returns, in parts, for archives that are better not held in memory twice. */
+/** The archive of `writeTar` in parts, to avoid a second copy in memory. */
 export function* tarChunks(entries: readonly TarEntry[]): Generator<Buffer> {
   const named = new Map(withParents(entries).map((entry) => [entry.path, entry]));
   const sorted = [...named.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -31,7 +31,7 @@ export function* tarChunks(entries: readonly TarEntry[]): Generator<Buffer> {
   yield Buffer.alloc(2 * BLOCK);
 }
 
-/** The entries of an archive that `writeTar` or npm made; types that a `TarEntry` cannot have are left out. */
+/** The entries of an archive of `writeTar` or npm; types that a `TarEntry` can't represent are skipped. */
 export function readTar(archive: Buffer): TarEntry[] {
   const entries: TarEntry[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Starts a real node on this machine with everything that is needed to run Coder on it, or stops it. */
+/** Starts or stops a real node on this machine with everything that is needed to run Coder. */
 import { parseArgs } from "node:util";
 import { leftovers, startNode, stopNode } from "kube-controller-runtime/testing/node";
 import { loadCoder, loadOperator } from "../../lab/node/images.ts";

@@ -1,4 +1,4 @@
-/** Packs the runtime as others install it. */
+/** Packs the runtime for installation. */
 import { packRuntime } from "./package.ts";
 
 const { tarball } = await packRuntime(process.argv[2] ?? "dist");

@@ -8,7 +8,10 @@ const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const source = join(repository, "packages/kube-controller-runtime");
 
-/** What is packed beside JavaScript and declarations: from pins and Go programs, binaries are built where none are cached. */
+/**
+ * Files besides JavaScript and declarations: binaries are built from pins and Go programs if they are not
+ * cached.
+ */
 const DOCUMENTS = ["README.md"];
 const GO_FILES = ["testing/{kube,node}/**/go.{mod,sum}", "testing/node/programs/**/*.go"];
 
@@ -19,15 +22,15 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** A package that `npm install` takes. */
+/** A package for `npm install`. */
 export interface PackedRuntime {
   readonly tarball: string;
   readonly manifest: Manifest;
 }
 
 /**
- * Builds the runtime as others install it, below the folder `out`: JavaScript, declarations, a manifest whose exports
- * point at these, and the tarball of all that. Nothing is published.
+ * Builds the package of the runtime in the folder `out`: JavaScript, declarations, a manifest whose exports
+ * refer to these, and the tarball. Nothing is published.
  */
 export async function packRuntime(out: string): Promise<PackedRuntime> {
   const folder = join(out, "kube-controller-runtime");
@@ -44,7 +47,7 @@ export async function packRuntime(out: string): Promise<PackedRuntime> {
   return { tarball: join(out, filename), manifest };
 }
 
-/** The compiler leaves the names of sources in declarations; older ones do not find declarations by them. */
+/** The compiler keeps the names of sources in declarations, which older compilers can't resolve. */
 async function nameJavaScript(folder: string): Promise<void> {
   for await (const file of glob(`${folder}/**/*.d.ts`)) {
     const text = await readFile(file, "utf8");

@@ -4,14 +4,14 @@ import type { Plugin } from "esbuild";
 import { type Bundle, bundle } from "../build/bundle.ts";
 
 const ENTRY = "src/kubectl-coder.ts";
-/** The server for assistants, which only `kubectl coder mcp` loads. */
+/** The MCP server, which only `kubectl coder mcp` loads. */
 const SERVER = "src/plugin/mcp/serve.ts";
 const SERVER_FILE = "kubectl-coder-mcp.mjs";
 const SERVER_ASSET = "kubectl-coder-mcp.cjs";
 
 /**
- * Bundles the plugin as the operator is bundled, as a program: with the line that names Node, and executable. The server
- * for assistants is a file beside it.
+ * Bundles the plugin like the operator, as a program: with a shebang line, and executable. The MCP server is
+ * a file next to it.
  */
 export async function bundlePlugin(outfile: string, version?: string): Promise<Bundle> {
   const stamped = version === undefined ? {} : { version };
@@ -22,13 +22,13 @@ export async function bundlePlugin(outfile: string, version?: string): Promise<B
   return made;
 }
 
-/** What goes into an executable, and which sources are in it. */
+/** The content of an executable, and its sources. */
 export interface ExecutableBundle {
   readonly program: { readonly main: string; readonly assets: Readonly<Record<string, string>> };
   readonly inputs: readonly string[];
 }
 
-/** Bundles the plugin for an executable, whose Node runs it without a file of its own. */
+/** Bundles the plugin for an executable, whose Node.js runs it without separate files. */
 export async function bundleForExecutable(folder: string, version?: string): Promise<ExecutableBundle> {
   const stamped = version === undefined ? {} : { version };
   const [main, asset] = [join(folder, "kubectl-coder.mjs"), join(folder, SERVER_ASSET)];
@@ -41,8 +41,8 @@ export async function bundleForExecutable(folder: string, version?: string): Pro
 }
 
 /**
- * Functions and classes of Node's modules that take long to load, each of which loads its module when it is called: most
- * calls of the plugin need few of them, and help none.
+ * Functions and classes of built-in modules that are slow to load; each loads its module when it is called:
+ * most commands need few of them, and help needs none.
  */
 const lazyBuiltins: Plugin = {
   name: "lazy-builtins",
@@ -74,7 +74,7 @@ const serverBeside: Plugin = {
   },
 };
 
-/** An executable has no files to import, only assets, which it may run itself. */
+/** An executable can't import files, only assets, which it can run itself. */
 const fromAsset = `
   import { getAsset } from "node:sea";
   import { compileFunction, constants } from "node:vm";

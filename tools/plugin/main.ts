@@ -1,4 +1,4 @@
-/** Makes `kubectl coder` as one file that runs by itself wherever there is a Node. */
+/** Creates `kubectl coder` as one file that runs with any Node.js. */
 
 import { pluginFile } from "../build/bundle.ts";
 import { bundlePlugin } from "./bundle.ts";

@@ -19,15 +19,15 @@ type BinaryName = (typeof binaryNames)[number];
 /** Absolute path of every binary. */
 export type PrometheusBinaries = Readonly<Record<BinaryName, string>>;
 
-/** What finding the binaries needs from the outside. */
+/** The environment for finding the binaries. */
 interface PrometheusContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
 /**
- * Finds Prometheus and promtool in the pinned version: in the per-user cache, where a build from Go modules puts them
- * when they are not there yet. Any number of processes may call this at once.
+ * Finds Prometheus and promtool in the pinned version: in the per-user cache, or by a build from Go modules.
+ * May be called concurrently by several processes.
  */
 export async function prometheusBinaries(
   context: PrometheusContext = defaultContext(),
@@ -57,7 +57,7 @@ function goBinary(name: BinaryName): GoBinary {
     package: `github.com/prometheus/prometheus/cmd/${name}`,
     version,
     stamp: `github.com/prometheus/common/version.Version=${version}`,
-    // Service discoveries, with the clients of all clouds, are most of Prometheus.
+    // Service discovery with its cloud clients is the largest part of Prometheus.
     tag: "remove_all_sd",
   };
 }
@@ -65,7 +65,7 @@ function goBinary(name: BinaryName): GoBinary {
 /** As a module, Prometheus 3.15.0 is v0.315.0. */
 export function releaseOf(moduleVersion: string): string {
   const [, major, minor, patch] = /^v0\.(\d)(\d\d)\.(\d+)$/.exec(moduleVersion) ?? [];
-  if (major === undefined) throw new Error(`${moduleVersion} is no version of Prometheus`);
+  if (major === undefined) throw new Error(`${moduleVersion} is not a version of Prometheus`);
   return `${major}.${Number(minor)}.${patch}`;
 }
 

@@ -1,4 +1,4 @@
-/** Prints where Prometheus and promtool are, after making them when they are nowhere yet. */
+/** Prints the paths of Prometheus and promtool, after building them if necessary. */
 import { prometheusBinaries } from "./binaries.ts";
 
 try {

@@ -16,7 +16,7 @@ const CONTENT_TYPE = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
 /** A packaged chart. */
 export interface PackagedChart {
-  /** As helm names it. */
+  /** The file name that helm chooses. */
   readonly file: string;
   readonly content: Buffer;
   /** Chart.yaml. */
@@ -24,8 +24,8 @@ export interface PackagedChart {
 }
 
 /**
- * Packages the chart with helm, its files as `files` say and not as they lie on disk. The same files of the same commit
- * give the same archive: helm takes times from the file system, so they are set to the commit's.
+ * Packages the chart with helm, with the content of `files` instead of that on disk. The archive is
+ * reproducible: helm takes times from the file system, so they are set to that of the commit.
  */
 export async function packageChart(
   root: string,
@@ -53,7 +53,7 @@ async function setTimes(dir: string, time: Date): Promise<void> {
   for (const path of await readdir(dir, { recursive: true })) await utimes(join(dir, path), time, time);
 }
 
-/** Writes a chart as an OCI layout, as `helm push` would have it in a registry; returns its digest. */
+/** Writes a chart as an OCI layout, like `helm push` in a registry; returns its digest. */
 export async function writeChartLayout(
   dir: string,
   name: string,

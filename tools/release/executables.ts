@@ -5,15 +5,15 @@ import { archiveName, krewFile, krewManifest } from "../executables/krew.ts";
 import { systems } from "../executables/systems.ts";
 import type { ReleaseNames } from "../generate/release-names.ts";
 
-/** A program for people's own machines, or what installs it, as a file of the release. */
+/** A program for users' machines, or its installer, as a file of the release. */
 export interface Executable {
-  /** Its name in the release, with system and architecture. */
+  /** The file name in the release, with system and architecture. */
   readonly file: string;
-  /** Writes it to `path`, beside those before it; the same sources give the same bytes. */
+  /** Writes it to `path`, next to the previous ones; reproducible. */
   readonly build: (path: string, names: ReleaseNames) => Promise<void>;
 }
 
-/** All of a release: `kubectl coder` once for each system, and the manifest by which krew installs it. */
+/** All executables of a release: `kubectl coder` for each system, and its krew manifest. */
 export const executables: readonly Executable[] = [
   ...systems.map((system) => ({
     file: archiveName(system),

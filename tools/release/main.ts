@@ -1,4 +1,4 @@
-/** Builds all that a release consists of into one folder. */
+/** Builds all parts of a release into one folder. */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { releaseNames } from "../generate/release-names.ts";
@@ -6,7 +6,7 @@ import { currentCommit } from "../image/commit.ts";
 import { executables } from "./executables.ts";
 import { buildRelease } from "./release.ts";
 
-/** Semantic versioning without build metadata, which a tag of an image can't have. */
+/** Semantic versioning without build metadata, which is not allowed in an image tag. */
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
 const { values } = parseArgs({

@@ -1,15 +1,15 @@
 import type { ReleaseNames } from "../generate/release-names.ts";
 import type { Published } from "./published.ts";
 
-/** A release's place in the changelog. */
+/** The section of a release in the changelog. */
 export interface Section {
   readonly title: string;
   readonly text: string;
 }
 
 /**
- * The section of a version in a changelog. A dry run may stand before it is written: then `orUnreleased` takes what
- * is not released yet.
+ * The section of a version in a changelog. For a dry run before it is written, `orUnreleased` uses the
+ * unreleased changes.
  */
 export function changelogSection(
   changelog: string,
@@ -30,7 +30,7 @@ export function changelogSection(
   return { title, text };
 }
 
-/** What a release says of itself: how to install it, what has changed, and what it consists of. */
+/** The notes of a release: how to install it, the changes, and its parts. */
 export function releaseNotes({ text }: Section, names: ReleaseNames, { image, chart }: Published): string {
   return `## Install or upgrade
 

@@ -14,7 +14,7 @@ afterEach(() => rm(out, { recursive: true, force: true }));
 
 const commit = { revision: "0123456789abcdef", time: "2026-01-02T03:04:05.000Z" };
 
-/** A release that nothing speaks against, with what a test changes about it. */
+/** A valid release with the changes of the test. */
 function release(change: Partial<ReleaseOptions>): Promise<unknown> {
   return buildRelease({
     names: {

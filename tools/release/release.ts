@@ -15,18 +15,18 @@ import { chartName, type Published } from "./published.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const CHECKSUMS = "checksums.txt";
 
-/** What to release, from what, and where to. */
+/** The inputs and the output of a release. */
 export interface ReleaseOptions extends ImageOptions {
-  /** Skips the checks that only a release for others must pass. */
+  /** Skips the checks that only a published release must pass. */
   readonly dryRun: boolean;
   readonly changelog: string;
   readonly executables: readonly Executable[];
 }
 
 /**
- * Builds all that a release consists of into one folder: image and chart as OCI layouts, the packaged chart, plain
- * manifests, executables, bills of materials, notes and checksums. Publishes nothing. The same commit gives the same
- * bytes.
+ * Builds all parts of a release into one folder: image and chart as OCI layouts, the packaged chart, plain
+ * manifests, executables, bills of materials, notes and checksums. Publishes nothing. The output is
+ * reproducible.
  */
 export async function buildRelease(options: ReleaseOptions): Promise<Published> {
   const { names, out, commit, dryRun } = options;
@@ -54,15 +54,15 @@ export async function buildRelease(options: ReleaseOptions): Promise<Published> 
   return published;
 }
 
-/** What is published stays for good, so it must say truly where it comes from. */
+/** A published release is permanent, so its origin must be correct. */
 function refuseUnpublishable({ names, commit }: ReleaseOptions): void {
   const local = [names.image, names.repository].find((name) => /^(https:\/\/)?localhost\//.test(name));
-  if (local !== undefined) throw new Error(`set IMAGE and REPOSITORY: "${local}" is nobody's`);
+  if (local !== undefined) throw new Error(`set IMAGE and REPOSITORY: "${local}" is a placeholder`);
   if (commit === undefined) throw new Error("a release is made from a commit, and there is none here");
   if (commit.revision.endsWith("-dirty")) throw new Error("commit your changes first: no commit has them");
 }
 
-/** Whatever else is there belongs to somebody. */
+/** Other files in the folder belong to the user. */
 async function emptyFolder(dir: string): Promise<void> {
   if (existsSync(dir) && !existsSync(join(dir, CHECKSUMS)) && (await readdir(dir)).length > 0) {
     throw new Error(`${dir} is not empty and holds no release: choose another folder by OUT, or remove it`);
@@ -87,7 +87,7 @@ function crdsIn(files: ReadonlyMap<string, string>): string {
   return crds.map(([, content]) => content).join("---\n");
 }
 
-/** In the format of `sha256sum`, of all files but those in the layouts, whose names are their digests. */
+/** In the format of `sha256sum`, for all files except those in the layouts, whose names are their digests. */
 async function checksums(dir: string): Promise<string> {
   const entries = await readdir(dir, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);

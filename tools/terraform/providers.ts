@@ -15,13 +15,13 @@ import {
   userCache,
 } from "kube-controller-runtime/testing/binaries";
 
-/** What finding the providers needs from the outside. */
+/** The environment for finding the providers. */
 interface ProvidersContext {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
 }
 
-/** A Terraform provider by the address that templates name it with. */
+/** A Terraform provider by the address that templates use. */
 export interface TerraformProvider {
   /** As in `required_providers`: `coder/coder`. */
   readonly source: string;
@@ -36,8 +36,8 @@ interface PinnedProvider extends GoBinary {
 }
 
 /**
- * Finds the providers that templates for Kubernetes use in the pinned versions: in the per-user cache, where a build
- * from Go modules puts them. Any number of processes may call this at once.
+ * Finds the providers of templates for Kubernetes in the pinned versions: in the per-user cache, or by a
+ * build from Go modules. May be called concurrently by several processes.
  */
 export async function terraformProviders({ env, log }: ProvidersContext): Promise<TerraformProvider[]> {
   const pinned = pinnedProviders();
@@ -56,14 +56,14 @@ export async function terraformProviders({ env, log }: ProvidersContext): Promis
   });
 }
 
-/** Whether all of them are in the cache: callers that can do without them do not wait for a build. */
+/** Whether all of them are in the cache, for callers that should not wait for a build. */
 export async function hasTerraformProviders(env: NodeJS.ProcessEnv): Promise<boolean> {
   const names = pinnedProviders().map(({ name }) => name);
   const found = await cachedBinaries(names, binaryCache(join(userCache(env), providersFolder())));
   return names.every((name) => found[name] !== undefined);
 }
 
-/** Where the per-user cache keeps them: another folder for every set of pins. */
+/** The folder in the per-user cache, a different one for every set of pins. */
 function providersFolder(): string {
   const { os, arch } = currentPlatform();
   const digests = pinnedProviders().map(({ module }) => module.digest);

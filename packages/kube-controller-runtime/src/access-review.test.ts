@@ -9,7 +9,7 @@ interface Review extends KubeObject {
   spec: { token?: string; user?: string; groups?: string[]; nonResourceAttributes?: object };
 }
 
-/** An API server that knows the scraper, who may read metrics, and a guest, who may not. */
+/** An API server that knows the scraper, which may read metrics, and a guest, which may not. */
 function setUp() {
   const clock = new VirtualClock();
   const asked: Review["spec"][] = [];

@@ -83,7 +83,7 @@ test("leadership that was found lost does not come back, whatever the clocks say
   expect(() => fence.assertLeading()).toThrow(NotLeaderError);
 });
 
-/** An API server that keeps every request waiting for its answer. */
+/** An API server that delays every response. */
 async function slowServer() {
   const answers: ServerResponse[] = [];
   const server = createServer((_request, response) => void answers.push(response));

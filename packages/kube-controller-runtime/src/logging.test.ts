@@ -25,7 +25,7 @@ describe("createLogger", () => {
     });
   });
 
-  it("shows no more than 8 KiB of a text, however long somebody made it", () => {
+  it("limits a text to 8 KiB", () => {
     const { log, lines } = setUp();
     log.info("refused", { value: "a".repeat(1_000_000), error: new Error("b".repeat(1_000_000)) });
     expect(lines[0]?.length).toBeLessThan(20 * 1024);
@@ -111,7 +111,7 @@ describe("a secret that should not have been logged", () => {
     ],
     ["in text quoted by a parser", (log) => log.error("x", { error: parseError(MARK) })],
     [
-      "as something thrown that is no error",
+      "as a thrown value that is not an error",
       (log) => log.error("x", { error: new Error("x", { cause: MARK }) }),
     ],
     [

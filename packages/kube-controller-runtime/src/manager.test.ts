@@ -14,7 +14,7 @@ const leaderElection = { lease, identity: "us" };
 const parent = { metadata: { namespace: "n", name: "x" } };
 const isOfLease = ({ path }: TransportRequest) => path.includes("/leases/");
 
-/** A controller whose runs take as long as the test wants. */
+/** A controller whose runs take as long as the test requires. */
 function slowController(ms: number) {
   const reported: string[] = [];
   const slow = controller("parent")
@@ -35,7 +35,7 @@ function slowController(ms: number) {
   return { slow, reported };
 }
 
-/** An observer that records who leads, for the order of things. */
+/** An observer that records changes of leadership. */
 function observing(reported: string[]): Pick<ManagerOptions, "observer"> {
   const observer: ManagerObserver = {
     queue: () => ({ depthFrom() {}, added() {}, retried() {}, started() {}, finished() {} }),
@@ -188,7 +188,7 @@ describe("the stop", () => {
     expect(reported).toEqual(["run begins", "run failed with NotLeaderError"]);
   });
 
-  test("takes no more than six seconds beyond the grace when nobody answers any more", async () => {
+  test("takes no more than six seconds beyond the grace period when the API server stops responding", async () => {
     const { slow } = slowController(60_000);
     const world = await runManager([slow], { leaderElection, shutdownGraceMs: 5_000 });
     await world.person.create(Parent, parent);

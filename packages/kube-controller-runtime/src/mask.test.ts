@@ -40,7 +40,7 @@ describe("masking", () => {
     expect(maskSecrets("x".repeat(1e7), { mark: "", limit: 100 }).charactersRead).toBeLessThan(2_000);
   });
 
-  /** Each was quadratic for the expressions that were used before, or may be for others. */
+  /** Each input was quadratic for the previous regular expressions, or may be for others. */
   const slow = [
     "a",
     "a:",

@@ -26,7 +26,6 @@ export interface Masked {
 }
 
 /**
-/**
  * Every kind of secret contains one of these, unless it is truncated: the mark of a URL, of a bearer token, a
  * JWT or a password, or the second part of a session token.
  */

@@ -210,7 +210,7 @@ test("killing the process that started a cluster leaves no process and no file b
   );
 });
 
-/** The names of live processes that work in a cluster's folder. */
+/** The names of running processes that use a cluster's folder. */
 async function processesOf(dir: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)("ps", ["-eo", "stat,args", "-ww"], { maxBuffer: 1 << 24 });
   const live = stdout.split("\n").filter((line) => line.includes(dir) && !line.startsWith("Z"));

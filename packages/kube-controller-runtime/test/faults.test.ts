@@ -6,7 +6,7 @@ import { type FaultProxy, type ProxyFault, startFaultProxy } from "../../../test
 import { Load } from "./faults/load.ts";
 import { ObservedCache, stateOf } from "./faults/observed-cache.ts";
 
-/** Long enough for hundreds of requests of whoever does not wait between two. */
+/** Long enough for hundreds of requests of a client that does not wait between two. */
 const FAULT_MS = 3_000;
 const soon = { withinMs: 20_000 };
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.stop());
 
-/** A namespace under constant change, and a proxy through which caches look at it. */
+/** A namespace under constant change, and a proxy between its caches and the API server. */
 class Scene implements AsyncDisposable {
   readonly proxy: FaultProxy;
   readonly namespace: string;
@@ -52,14 +52,14 @@ class Scene implements AsyncDisposable {
     return observed;
   }
 
-  /** The number of requests the proxy sees while the work is done. */
+  /** The number of requests at the proxy during the work. */
   async requestsDuring(work: () => Promise<unknown>): Promise<number> {
     const before = this.proxy.requests.length;
     await work();
     return this.proxy.requests.length - before;
   }
 
-  /** Ends the load and waits until the cache holds what the server does. */
+  /** Ends the load and waits until the cache holds the state of the server. */
   async expectTruth(observed: ObservedCache): Promise<void> {
     await this.load.stop();
     const truth = await stateOf(direct, this.namespace);
@@ -89,7 +89,7 @@ describe.concurrent.each([
     const known = observed.heard.length;
     const from = load.log.lastIndexOf(observed.heard.at(-1) ?? "") + 1;
     proxy.fault = fault;
-    // What is answered, and not passed on, only a new request can meet.
+    // Faults that respond without the server only affect new requests.
     if (fault.do === "answer" || fault.do === "refuse") proxy.disconnect();
     expect(await scene.requestsDuring(() => sleep(FAULT_MS))).toBeLessThanOrEqual(mostRequests);
     proxy.fault = undefined;
@@ -143,12 +143,12 @@ describe("when the API server", () => {
     await scene.expectTruth(observed);
   });
 
-  test("has forgotten the history, a cache lists anew and hears once of each object that changed meanwhile", async () => {
+  test("has compacted the history, a cache relists and reports each object that changed meanwhile once", async () => {
     await using scene = await Scene.set();
     const { proxy, namespace } = scene;
     const observed = await scene.syncedCache();
     await scene.load.stop();
-    // The last that the load did to them may have been a deletion.
+    // The last write of the load may have been a deletion.
     for (const name of ["a", "b"])
       await direct.apply(ConfigMap, { metadata: { namespace, name, labels: { load: "yes" } } });
     await scene.expectTruth(observed);

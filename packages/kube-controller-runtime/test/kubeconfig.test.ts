@@ -27,7 +27,7 @@ async function open(kubeconfig: string): Promise<Transport> {
   return transport;
 }
 
-/** Whom the API server takes the caller for; undefined for nobody. */
+/** The client's identity at the API server; undefined if it is not authenticated. */
 async function whoAmI(transport: Transport): Promise<object | undefined> {
   const headers = { "content-type": "application/json" };
   const { signal } = new AbortController();

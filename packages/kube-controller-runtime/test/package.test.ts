@@ -85,7 +85,7 @@ describe("the packed runtime", () => {
     await expect(lean.exportsOf("kube-controller-runtime/prometheus")).rejects.toThrow("prom-client");
   });
 
-  test("lets nobody import what is not an entry", async () => {
+  test("can only be imported by its entries", async () => {
     await expect(thirdParty.exportsOf("kube-controller-runtime/src/manager.js")).rejects.toThrow(
       "ERR_PACKAGE_PATH_NOT_EXPORTED",
     );
@@ -93,14 +93,14 @@ describe("the packed runtime", () => {
 
   test("has types that a strict project accepts", async () => {
     const errors = await thirdParty.compile("--skipLibCheck", "false");
-    // The declarations of other packages are not ours to judge.
+    // Declarations of other packages are out of scope.
     expect(errors.filter((error) => /^(src|node_modules\/kube-controller-runtime)\//.test(error))).toEqual(
       [],
     );
   });
 });
 
-/** The company's directory: entries by id, and whether it answers. */
+/** The company's directory: entries by ID, and whether it responds. */
 interface Directory {
   readonly url: string;
   readonly entries: Map<string, { name: string; members: string[] }>;
@@ -124,7 +124,7 @@ async function startDirectory(): Promise<Directory> {
   return directory;
 }
 
-describe("an operator that somebody else wrote against the package", () => {
+describe("an operator of a third party that uses the package", () => {
   const cluster = sharedCluster();
   let person: Client;
   let directory: Directory;

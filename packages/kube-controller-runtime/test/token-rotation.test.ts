@@ -8,7 +8,7 @@ import { sharedCluster } from "../../../test/support/cluster/shared.ts";
 import { type FaultProxy, startFaultProxy } from "../../../test/support/fault-proxy.ts";
 import { ObservedCache } from "./faults/observed-cache.ts";
 
-/** The API server believes a token that it has checked for ten seconds. */
+/** The API server caches a verified token for ten seconds. */
 const untilForgotten = { withinMs: 30_000 };
 const soon = { withinMs: 20_000 };
 
@@ -70,7 +70,7 @@ test("a cache goes on with the new token of its file when the old one is no long
   await write("after");
   await eventually(() => expect(observed.cache.get(`${namespace}/after`)).toBeDefined(), soon);
   const statuses = proxy.requests.map(({ status }) => status);
-  // None where the file was looked at again before the API server refused the old token.
+  // None if the file was read again before the API server rejected the old token.
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(1);
   expect(statuses.at(-1)).toBe(200);
   expect(statuses.length).toBeLessThan(30);

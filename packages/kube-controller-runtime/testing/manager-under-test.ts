@@ -21,29 +21,29 @@ interface LogEntry {
   readonly fields: LogFields;
 }
 
-/** A manager, its API server in memory, and what passes between them. */
+/** A manager, its in-memory API server, and the transport between them. */
 export interface ManagerUnderTest {
   readonly clock: VirtualClock;
   readonly api: FakeApi;
-  /** Counts and spoils what the manager sends. */
+  /** Counts the manager's requests and injects faults. */
   readonly transport: FaultyTransport;
   readonly manager: Manager;
-  /** Writes as somebody else. */
+  /** Writes as another client. */
   readonly person: Client;
   readonly log: readonly LogEntry[];
-  /** What the manager asked for since the last call, watches aside: `apply ns/name`. */
+  /** The manager's requests since the last call, without watches: `apply ns/name`. */
   requests(): string[];
-  /** Begins `run`; nothing is sent before. */
+  /** Calls `run`; nothing is sent before. */
   start(): void;
-  /** How `run` ended: with an error, or `undefined` for a stop in order. */
+  /** The result of `run`: an error, or `undefined` for a graceful shutdown. */
   running(): Promise<unknown>;
-  /** Ends it as a signal would, lets a minute pass, and resolves with how `run` ended. */
+  /** Stops it like a signal, lets a minute pass, and resolves with the result of `run`. */
   stop(): Promise<unknown>;
 }
 
 /**
- * Prepares a manager in virtual time against an API server in memory, as the field manager `operator`. Install your
- * kinds in `api`, call `start`, move `clock`, and `stop` it at the end of the test.
+ * Prepares a manager in virtual time with an in-memory API server and the field manager `operator`. Install
+ * your kinds in `api`, call `start`, move `clock`, and `stop` it at the end of the test.
  */
 export function prepareManager(
   controllers: readonly Controller[],

@@ -107,9 +107,9 @@ describe("two replicas", () => {
     const metadata = {
       resourceVersion: (await person.get(Lease, { namespace, name: LEASE })).metadata.resourceVersion,
     };
-    const spec = { holderIdentity: "somebody-else", renewTime: "2100-01-01T00:00:00.000000Z" };
+    const spec = { holderIdentity: "another-client", renewTime: "2100-01-01T00:00:00.000000Z" };
     await person.mergePatch(Lease, { namespace, name: LEASE }, { metadata, spec });
     await eventually(() => expect(standby.program.running).toBe(false), TIME_LIMIT);
-    expect(standby.program.logTail()).toContain("the lease was acquired by somebody-else");
+    expect(standby.program.logTail()).toContain("the lease was acquired by another-client");
   });
 });

@@ -1,16 +1,16 @@
 import type { Graph } from "../../folders/graph.ts";
 
-/** A room, or a bend of an arrow that passes the layer (then it has no label). */
+/** A folder, or a bend of an arrow that crosses the layer (without a label). */
 export interface Place {
   readonly id: string;
   readonly label?: string;
-  /** The places of the layer below that arrows lead to from here. */
+  /** The places in the layer below to which arrows lead from here. */
   readonly below: string[];
 }
 
 /**
- * Puts each room one layer above the highest that it imports, gives arrows that skip layers a bend in each, and orders
- * the layers so that few arrows cross. The same graph always gives the same picture.
+ * Places each folder one layer above the highest that it imports, adds bends to arrows that skip layers, and
+ * orders the layers so that few arrows cross. The result is deterministic.
  */
 export function layersOf(graph: Graph): Place[][] {
   const heights = new Map<string, number>();
@@ -30,7 +30,7 @@ export function layersOf(graph: Graph): Place[][] {
   }
   return ordered(layers);
 
-  /** Arrows to the same room share their bends. */
+  /** Arrows to the same folder share their bends. */
   function connect(from: Place, target: string): void {
     let place = from;
     for (let height = heightOf(from.id) - 1; height > heightOf(target); height--) {
@@ -47,7 +47,10 @@ export function layersOf(graph: Graph): Place[][] {
   }
 }
 
-/** Sorts each layer by the middle of its neighbors above and below, in turns, and keeps the best order seen. */
+/**
+ * Repeatedly sorts each layer by the average position of its neighbors above and below, and keeps the best
+ * order.
+ */
 function ordered(layers: Place[][]): Place[][] {
   let best = layers;
   let current = layers;
@@ -72,7 +75,7 @@ function middle(place: Place, neighbors: readonly Place[]): number {
   return positions.length === 0 ? 0.5 : positions.reduce((sum, next) => sum + next, 0) / positions.length;
 }
 
-/** How many pairs of arrows cross. */
+/** The number of crossing pairs of arrows. */
 export function crossings(layers: readonly (readonly Place[])[]): number {
   return layers.reduce((sum, layer, index) => {
     const below = layers[index + 1]?.map(({ id }) => id) ?? [];

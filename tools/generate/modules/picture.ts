@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { findCycle, type Graph, moduleGraph, projectImports, withoutImplied } from "../../folders/graph.ts";
 import { layersOf, type Place } from "./layers.ts";
 
-/** Where the picture is, for `ARCHITECTURE.md` and the site. */
+/** The path of the diagram, for `ARCHITECTURE.md` and the site. */
 export const picturePath = "docs/images/modules.svg";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
@@ -18,7 +18,7 @@ interface Spot {
   readonly width: number;
 }
 
-/** The module graph as a picture. Throws when its folders import each other in a circle. */
+/** Draws the module graph. Throws if its folders form an import cycle. */
 export function modulePicture(): string {
   const graph = moduleGraph(projectImports(repository));
   const cycle = findCycle(graph);
@@ -49,7 +49,7 @@ function widthOfPlace({ label }: Place): number {
   return label === undefined ? 0 : label.length * LETTER + 2 * BOX.padding;
 }
 
-/** A layer from left to right, in the middle of the picture. */
+/** Arranges a layer from left to right, centered. */
 function placed(layer: readonly Place[], width: number, y: number): Spot[] {
   let x = (width - widthOf(layer)) / 2;
   return layer.map((place) => {

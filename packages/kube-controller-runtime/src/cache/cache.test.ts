@@ -58,7 +58,7 @@ describe("synced", () => {
     await cache.whenSynced();
   });
 
-  test("is said of an optional kind that the cluster lacks, which is hardly ever asked for while nobody wants it", async () => {
+  test("is said of an optional kind that the cluster lacks, which is rarely requested while it is not used", async () => {
     const { clock, api, transport, caches, run, retries } = setUp();
     const cache = caches.define(Gateway, { optional: true });
     run();
@@ -73,7 +73,7 @@ describe("synced", () => {
     expect(cache.get("n/g")).toBeDefined();
   });
 
-  test("is said of an optional kind, which is used within seconds of its installation when somebody seeks it", async () => {
+  test("is said of an optional kind, which is used within seconds of its installation after a call of seek", async () => {
     const { clock, api, transport, caches, run } = setUp();
     const cache = caches.define(Gateway, { optional: true });
     run();
@@ -84,7 +84,7 @@ describe("synced", () => {
       }
     };
     await seekFor(600);
-    // However often it is sought.
+    // Regardless of the number of `seek` calls.
     expect(transport.requests.length).toBeLessThan(300);
     api.install(Gateway);
     await api.client().create(Gateway, { metadata: { namespace: "n", name: "g" } });
@@ -267,7 +267,7 @@ describe("writing through the caches", () => {
   });
 });
 
-test("a cache drops managedFields, which nobody reads, and what its transform drops", async () => {
+test("a cache drops managedFields and the fields that its transform drops", async () => {
   const { clock, api, caches, run } = setUp();
   api.install(Gateway);
   const cache = caches.define(ConfigMap);

@@ -16,7 +16,13 @@ const sentImage = fields({ spec: { template: { spec: image("coder:2") } } });
 
 test.each<[string, Sent, Stored<Deployment> | undefined, Stored<Deployment>, boolean]>([
   ["a creation", { by: "create" }, undefined, deployment(image("coder:1")), true],
-  ["a creation in place of what somebody deleted", { by: "create" }, before, deployment({}), false],
+  [
+    "a creation in place of an object that another client deleted",
+    { by: "create" },
+    before,
+    deployment({}),
+    false,
+  ],
   [
     "what was sent, with a version and generation of its own",
     sentImage,

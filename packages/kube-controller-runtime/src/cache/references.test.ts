@@ -33,7 +33,7 @@ function setUp({ namespaces = [], keptBytes }: SetUp = {}) {
   const remove = (name: string) => other.delete(Secret, ref(name));
   const read = async (name: string) => (await references.get(ref(name)))?.stringData?.value;
   const fetches = () => transport.requests.filter(isFetch).map(({ path }) => path.split("/").at(-1));
-  /** What was notified since the last call. */
+  /** The notifications since the last call. */
   const news = async (ms = 0) => {
     await clock.advance(ms);
     return notified.splice(0);
@@ -41,7 +41,7 @@ function setUp({ namespaces = [], keptBytes }: SetUp = {}) {
   return { clock, api, transport, shared, references, write, remove, read, fetches, news };
 }
 
-/** Holds back answers that the server has already given, until a test lets them go. */
+/** Holds back responses of the server until a test releases them. */
 function holdBack(): { fault: Fault; release: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const fault: Fault = async (_request, pass) => {
@@ -79,7 +79,7 @@ describe("a referenced object", () => {
     expect(fetches()).toEqual(["a"]);
   });
 
-  test("that changes is reported to each of its holders and fetched anew", async () => {
+  test("that changes is reported to each of its holders and fetched again", async () => {
     const { references, write, read, news } = setUp();
     await write("a", "1");
     references.set("x", [ref("a")]);
@@ -189,7 +189,7 @@ describe("referenced objects that are larger than all together may be", () => {
   });
 });
 
-describe("what nobody refers to", () => {
+describe("an object without references", () => {
   test("is neither fetched nor reported, and its content never crosses the wire", async () => {
     const { references, transport, write, read, fetches, news } = setUp();
     await write("a", "1");
@@ -338,7 +338,7 @@ describe("references into many namespaces", () => {
   });
 });
 
-test("after a restore of the server to an older version, what was fetched before is fetched anew", async () => {
+test("after a restore of the server to an older version, objects are fetched again", async () => {
   const { api, references, write, read, news } = setUp();
   await write("a", "1");
   references.set("x", [ref("a")]);

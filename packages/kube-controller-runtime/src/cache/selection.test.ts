@@ -12,7 +12,7 @@ const configMap = (name: string, team: string) => ({
   metadata: { namespace: "n", name, labels: { team } },
 });
 
-/** A controller that watches ConfigMaps by two selectors, and what it was run for. */
+/** A controller that watches ConfigMaps by two selectors, and its runs. */
 function setUp() {
   const runs: string[] = [];
   let last: RunContext | undefined;

@@ -29,13 +29,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom("bookmark", "listStarts", "listEnds") }) },
 );
 
-/** A server whose history is reported late, answers that arrive in any order, and the store between them. */
+/**
+ * A server whose history is reported late, responses that arrive in any order, and the store between them.
+ */
 class World {
   readonly objects = new Map<ObjectKey, Stored<ConfigMap>>();
   readonly store: Store<ConfigMap>;
-  /** What a reader knows who only hears of changes. */
+  /** The state as known to a reader of changes only. */
   readonly heard = new Map<ObjectKey, Stored<ConfigMap>>();
-  /** What others wrote, as known to a reader who hears only of what is no own write. */
+  /** The writes of others, as known to a reader that ignores own writes. */
   readonly theirs = new Map<ObjectKey, string | undefined>();
   readonly #history: WatcherEvent<ConfigMap>[] = [];
   readonly #answers: (() => void)[] = [];
@@ -60,7 +62,7 @@ class World {
     else if (!this.#list) this.#report(step.do);
   }
 
-  /** Lets everything arrive that is on its way. */
+  /** Delivers everything that is in transit. */
   settle(): void {
     for (const arrive of this.#answers.splice(0)) arrive();
     this.#endList();
@@ -83,7 +85,7 @@ class World {
     this.#answers.push(() => this.#written(written, sent));
   }
 
-  /** A write that changes nothing leaves the version as it is, as the API server does. */
+  /** A write without changes keeps the version, like the API server. */
   #put(name: string, change: Record<string, string>): Stored<ConfigMap> {
     const present = this.objects.get(`n/${name}`);
     const data = { ...present?.data, ...change };
@@ -154,7 +156,7 @@ class World {
     this.heard.set(key, object);
   }
 
-  /** An object that is there has this version or a later one. */
+  /** If the object exists, it has this version or a later one. */
   #mustNotBeOlderThan(key: ObjectKey, version: number): void {
     const object = this.store.get(key);
     if (object) expect(versionOf(object)).toBeGreaterThanOrEqual(version);

@@ -67,7 +67,7 @@ describe("a relist", () => {
     expect(seen()).toEqual(["a@1"]);
   });
 
-  test("that finds nothing new notifies nobody", () => {
+  test("that finds nothing new reports nothing", () => {
     const { list, changes } = newStore();
     list(10, object(1));
     list(20, object(1));
@@ -139,10 +139,10 @@ describe("an own write", () => {
   });
 });
 
-describe("an own write whose answer holds somebody else's change as well", () => {
+describe("an own write whose response contains another client's change", () => {
   const moved = { by: "fields", fields: { data: { team: "blue" } } } as const;
 
-  test("is reported as a change of somebody else, because the watch can't report it any more", () => {
+  test("is reported as a change of another client, because the watch can't report it any more", () => {
     const { store, list, feed, changes } = newStore();
     list(10, object(5));
     const { metadata, data } = object(12, { team: "blue" });
@@ -151,7 +151,7 @@ describe("an own write whose answer holds somebody else's change as well", () =>
     expect(changes).toEqual(["list added a@5", "watch updated a@12"]);
   });
 
-  test("and changed nothing itself is reported as a change of somebody else", () => {
+  test("and changed nothing itself is reported as a change of another client", () => {
     const { store, list, changes } = newStore();
     list(10, object(5, { team: "blue" }));
     const { metadata, data } = object(11, { team: "blue" });
@@ -240,7 +240,7 @@ describe("an own deletion", () => {
     expect(seen()).toEqual(["a@5"]);
   });
 
-  test("gives way to a new object of the same name, whoever made it", () => {
+  test("is replaced by a new object of the same name, regardless of its creator", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5, { uid: "first" }));
     store.forget("n/a", "first");

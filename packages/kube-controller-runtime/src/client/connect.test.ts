@@ -15,7 +15,7 @@ const authority = createCertificateAuthority("Cluster CA");
 const client = authority.issue(["jane"]);
 const ca = { "certificate-authority-data": base64(authority.cert) };
 
-/** Answers with whom it takes the caller for. */
+/** Responds with the client's identity. */
 const whoAmI: RequestListener = ({ socket, headers, rawHeaders }, response) => {
   const certificate = (socket as TLSSocket).getPeerCertificate?.().subject?.CN;
   const groups = rawHeaders.filter((_, index) => rawHeaders[index - 1] === "Impersonate-Group");
@@ -35,7 +35,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The port of an API server that asks for client certificates. */
+/** The port of an API server that requests client certificates. */
 function secureServer(...names: string[]): Promise<number> {
   const certificate = authority.issue(names.length > 0 ? names : ["127.0.0.1"]);
   const options = { ...certificate, ca: authority.cert, requestCert: true, rejectUnauthorized: false };
@@ -48,7 +48,7 @@ async function proxyFor(certificate?: Parameters<typeof startConnectProxy>[0]): 
   return proxy;
 }
 
-/** Whom the server takes us for with this kubeconfig. */
+/** The identity at the server with this kubeconfig. */
 async function ask(user: object, cluster: object): Promise<unknown> {
   const { kubeconfig } = kubeconfigFolder();
   const transport = httpTransport(await loadCredentials({ kubeconfig: kubeconfig(user, cluster) }));
@@ -135,7 +135,7 @@ describe("through a proxy", () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
-  test("a proxy whose certificate nobody knows is refused, even where the server's is not checked", async () => {
+  test("a proxy with an untrusted certificate is refused, even if the server's is not verified", async () => {
     const proxy = await proxyFor(createCertificateAuthority().issue(["127.0.0.1"]));
     const cluster = {
       server: `https://127.0.0.1:${await secureServer()}`,

@@ -150,7 +150,7 @@ describe("a token file", () => {
 });
 
 describe("an exec plugin", () => {
-  /** Counts its calls in a file and gives the number as its token. */
+  /** Counts its calls in a file and returns the count as its token. */
   function counting(status: object = {}) {
     const { kubeconfig, write } = kubeconfigFolder();
     const count = write("count", "");

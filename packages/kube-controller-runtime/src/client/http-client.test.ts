@@ -48,8 +48,8 @@ async function failure(clock: VirtualClock, work: Promise<unknown>): Promise<Api
 
 describe("a request", () => {
   test.each([
-    ["nobody answers", neverAnswers],
-    ["the answer stops after its headers", silent],
+    ["there is no response", neverAnswers],
+    ["the response stops after its headers", silent],
   ])("is given up after half a minute when %s", async (_, fault) => {
     const { clock, transport, client } = setUp();
     await client.create(ConfigMap, { metadata: ref });
@@ -278,7 +278,7 @@ describe("an API server that asks for a pause", () => {
     await watch.return?.(undefined);
   });
 
-  test("counts once however many requests it refuses together, and anew after it has served one", async () => {
+  test("counts once for requests that it refuses together, and again after it has served one", async () => {
     const { clock, transport, client } = setUp();
     await client.create(ConfigMap, { metadata: ref });
     const send = () => client.get(ConfigMap, ref).then(() => clock.monotonic());
@@ -311,7 +311,7 @@ describe("an API server that asks for a pause", () => {
     expect(reported).toEqual(["get 429"]);
   });
 
-  test("of no time at all, again and again, is asked more and more seldom", async () => {
+  test("of zero seconds, repeatedly, is asked at growing intervals", async () => {
     const { clock, client, reported } = setUp(throttled(0));
     expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 429 });
     expect(reported).toHaveLength(9);

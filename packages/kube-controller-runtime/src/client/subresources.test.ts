@@ -40,7 +40,7 @@ test("an eviction that a budget forbids holds up no other request", async () => 
   );
   transport.fault = isEviction;
   await expect(client.create(PodEviction, { metadata: ref })).rejects.toMatchObject({ code: 429 });
-  // Time stands still: a request that had to wait would never be answered.
+  // Time does not advance: a request that had to wait would never get a response.
   expect((await client.get(Pod, ref)).metadata.name).toBe("a");
   transport.fault = undefined;
   await client.create(PodEviction, { metadata: ref });

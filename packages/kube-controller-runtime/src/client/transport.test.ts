@@ -15,7 +15,7 @@ import type { TlsOptions } from "./identity.ts";
 import { readText } from "./response.ts";
 import { httpTransport, type Transport } from "./transport.ts";
 
-/** Credentials whose next reading a test chooses. */
+/** Credentials whose next reading the test chooses. */
 class TestCredentials implements Credentials {
   readonly pathPrefix = "/k8s";
   readonly origin: string;
@@ -68,7 +68,7 @@ async function ask(transport: Transport, signal = new AbortController().signal) 
   return { status, text: await readText(body) };
 }
 
-/** Lets in whoever has the token. */
+/** Accepts requests with the token. */
 function guard(token: string): RequestListener {
   return ({ headers }, response) => {
     const known = headers.authorization === `Bearer ${token}`;

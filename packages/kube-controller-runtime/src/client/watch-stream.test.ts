@@ -20,7 +20,7 @@ const line = (name: string) => `${JSON.stringify(event(name))}\n`;
 
 describe("a watch body", () => {
   test("whose event comes in forty thousand chunks is put together once", async () => {
-    // Joined and searched anew with every chunk this would take minutes.
+    // Joining and searching again for every chunk would take minutes.
     const name = "a".repeat(2_000_000);
     const bytes = Buffer.from(line(name));
     async function* chunks(): AsyncGenerator<Uint8Array> {

@@ -73,7 +73,7 @@ test("controllers that mean different things by one index are refused before any
   );
 });
 
-test("a kind that nobody watches has no cache", () => {
+test("a kind that is not watched has no cache", () => {
   const caches = cachesFor(controller("one").for(Parent).reconcile(nothing));
   expect(() => caches.of(Secret)).toThrow("no controller watches secrets");
 });

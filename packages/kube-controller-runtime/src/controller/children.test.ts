@@ -34,7 +34,7 @@ beforeEach(async () => {
   await seen();
 });
 
-/** Lets the watches report what happened, and forgets the requests so far. */
+/** Waits for the watches to report the changes, and clears the recorded requests. */
 async function seen(): Promise<void> {
   await world.clock.advance(0);
   world.requests();
@@ -112,7 +112,7 @@ describe("a child", () => {
     expect((await stored()).data).toEqual({ a: "2" });
   });
 
-  test("that somebody changed is put right, and so is one that somebody deleted", async () => {
+  test("that another client changed or deleted is restored", async () => {
     await apply({ a: "1" });
     await world.person.mergePatch(ConfigMap, ref, { data: { a: "drifted" } });
     await seen();
@@ -180,8 +180,8 @@ const former = () => ({
 describe("an object that is not ours", () => {
   test.each([
     ["another controller owns", { ownerReferences: [foreignOwner], labels }, 'StatefulSet "db"'],
-    ["nobody owns", {}, "another client"],
-    ["nobody owns and that lacks one of our labels", { labels: { app: "child" } }, "another client"],
+    ["has no owner", {}, "another client"],
+    ["has no owner and lacks one of our labels", { labels: { app: "child" } }, "another client"],
     ["Helm installed", { annotations: { "meta.helm.sh/release-name": "shop" } }, 'Helm release "shop"'],
     [
       "another tool manages",
@@ -268,7 +268,7 @@ describe("an object that is ours though it has no reference to the owner", () =>
   });
 
   test.each(cases)(
-    "because it %s is no free name for one that must not exist yet",
+    "because it %s blocks the creation of a child that must not exist yet",
     async (_case, metadata) => {
       await world.person.create(ConfigMap, configMap({ b: "old" }, metadata()));
       const creation = children.create(ConfigMap, configMap({ a: "1" }), owner);
@@ -368,7 +368,7 @@ describe("fields that an earlier release set by Update", () => {
     expect(world.requests()).toEqual([]);
   });
 
-  test("are adopted also when somebody writes in between", async () => {
+  test("are adopted even if another client writes in between", async () => {
     await earlier().create(ConfigMap, configMap({ kept: "1", dropped: "1" }, { labels }));
     await seen();
     let disturbed = 0;

@@ -11,7 +11,7 @@ const labels = { owner: "us" };
 const parent = (name: string, spec: Parent["spec"] = {}) => ({ metadata: { namespace: "n", name }, spec });
 const ref = (name: string) => ({ namespace: "n", name });
 
-/** A controller that notes its runs, with everything that may cause one. */
+/** A controller that records its runs, with everything that may cause one. */
 async function setUp(work: Reconcile = async () => awaitChange) {
   const runs: string[] = [];
   const parents = controller("parent")
@@ -26,7 +26,7 @@ async function setUp(work: Reconcile = async () => awaitChange) {
     .refersTo(Secret, ({ spec }) => (spec?.secretName ? [ref(spec.secretName)] : []))
     .reconcile(async (key, context) => {
       runs.push(key);
-      // A controller that wakes itself would go on for ever.
+      // A controller that triggers itself would run endlessly.
       return runs.length > 20 ? awaitChange : work(key, context);
     });
   const world = await runManager([parents]);
@@ -164,7 +164,7 @@ describe("a run", () => {
     expect(await ran(60_000)).toEqual(["n/x"]);
   });
 
-  test("is caused by somebody else's change that came to light in the answer to an own write", async () => {
+  test("is caused by another client's change that only the response to an own write shows", async () => {
     const { person, transport, ran } = await setUp(async (key, { caches, children }) => {
       const object = caches.of(Parent).get(key);
       if (!object) return awaitChange;

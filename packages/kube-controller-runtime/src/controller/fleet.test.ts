@@ -10,17 +10,17 @@ import { controller, type RunContext } from "./controller.ts";
 const SIZE = 150;
 const CHILDREN = ["a", "b", "c", "d", "e", "f", "g"];
 const POD_START_MS = 100;
-/** What a small API server can do. */
+/** The capacity of a small API server. */
 const SERVER = { requestMs: 5, atOnce: 1 };
 
-/** One write: of which object of ours, and when. */
+/** One write: the object and the time. */
 interface Write {
   readonly key: ObjectKey;
   readonly what: "accepted" | "child" | "done";
   readonly at: number;
 }
 
-/** A server that takes its time for every request, and others in the order in which they come. */
+/** A server that takes time for every request, and handles them in order. */
 function busy(clock: Clock, { requestMs, atOnce }: typeof SERVER): Fault {
   const free = Array<number>(atOnce).fill(0);
   return async (request, pass) => {
@@ -33,7 +33,7 @@ function busy(clock: Clock, { requestMs, atOnce }: typeof SERVER): Fault {
   };
 }
 
-/** Accepts an object, makes its children, waits for its pod, and says that it is done. */
+/** Accepts an object, creates its children, waits for its pod, and reports that it is done. */
 async function setUp(): Promise<ManagerUnderTest & { readonly writes: Write[] }> {
   const writes: Write[] = [];
   const ready = new Set<ObjectKey>();
@@ -92,7 +92,7 @@ describe("of a fleet that is made at once", () => {
     const times = world.writes.filter(({ what }) => what === "done").map(({ at }) => at);
     const [median = Number.NaN, last = Number.NaN] = [times[SIZE / 2 - 1], times.at(-1)];
     expect(median / last).toBeLessThan(0.6);
-    // And nobody pays for it: the server is never idle.
+    // Without extra cost: the server is never idle.
     const requests = SIZE * (CHILDREN.length + 2);
     expect(last).toBeLessThan(requests * SERVER.requestMs * 1.1 + POD_START_MS);
   });

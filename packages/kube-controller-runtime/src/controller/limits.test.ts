@@ -6,7 +6,7 @@ import { controller, type RunLimits } from "./controller.ts";
 
 const names = ["a", "b", "c", "d"];
 
-/** A controller whose runs end when the test says so, and what is known of them. */
+/** A controller whose runs end when the test says so, with a record of them. */
 function heldController(limits: RunLimits) {
   const running = new Set<string>();
   const ends = new Map<string, () => void>();

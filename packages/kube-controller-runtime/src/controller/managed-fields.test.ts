@@ -61,7 +61,7 @@ test.each([
   expect(adoptFields(entries, us)).toBeUndefined();
 });
 
-describe("what was somebody else's until now", () => {
+describe("an object that another client managed until now", () => {
   const old = 'k:{"uid":"u-old"}';
   const entries = [
     entry("helm", "Update", {
@@ -153,10 +153,10 @@ describe("whether all that is desired is still ours", () => {
 
   test.each<[string, object, object, boolean]>([
     ["everything applied", { labels }, spec, true],
-    ["a label that somebody took", { labels: { ...labels, more: "x" } }, spec, false],
-    ["a field that somebody took", { labels }, { ...spec, replicas: 1 }, false],
+    ["a label that another manager owns", { labels: { ...labels, more: "x" } }, spec, false],
+    ["a field that another manager owns", { labels }, { ...spec, replicas: 1 }, false],
     [
-      "an item that somebody took",
+      "an item that another manager owns",
       { labels },
       { ...spec, ports: [...spec.ports, { containerPort: 81 }] },
       false,
@@ -171,7 +171,7 @@ describe("whether all that is desired is still ours", () => {
     ],
     ["a list without items", { labels }, { ...spec, volumes: [] }, true],
     ["a struct without fields", { labels }, { ...spec, selector: {} }, true],
-    ["a struct without fields that somebody took", { labels }, { ...spec, emptyDir: {} }, false],
+    ["a struct without fields that another manager owns", { labels }, { ...spec, emptyDir: {} }, false],
   ])("%s", (_case, metadata, wanted, expected) => {
     const present = stored({}, { managedFields: [entry("us", "Apply", fields)] });
     expect(ownsAll(present, { metadata, spec: wanted } as object, "us")).toBe(expected);

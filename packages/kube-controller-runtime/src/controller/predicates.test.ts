@@ -53,7 +53,7 @@ test.each<[string, Secret & { status?: object }, Partial<ObjectMeta>, boolean]>(
   ["its owner", { data: { a: "MQ==" } }, { ownerReferences: [] }, true],
   ["the status alone", { data: { a: "MQ==" }, status: { ready: true } }, {}, false],
   ["who manages which field", { data: { a: "MQ==" } }, { managedFields: [{ manager: "x" }] }, false],
-])("whether a child whose status nobody reads has changed: %s", (_, after, meta, changed) => {
+])("whether a child whose status is ignored has changed: %s", (_, after, meta, changed) => {
   const previous = stored<Secret>({ data: { a: "MQ==" } }, metadata);
   const object = stored(after, { ...metadata, resourceVersion: "2", ...meta });
   expect(contentChanged({ type: "updated", object, previous, ownWrite: false, fromList: false })).toBe(

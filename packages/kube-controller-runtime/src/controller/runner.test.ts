@@ -105,7 +105,7 @@ describe("a function of the controller that fails for one object", () => {
     expect(await Promise.race([running(), "runs"])).toBe("runs");
   });
 
-  test("as a predicate costs a run too many rather than a change that nobody notices", async () => {
+  test("as a predicate causes an extra run rather than a missed change", async () => {
     const runs: string[] = [];
     const when = ({ object }: { object: KubeObject }) => {
       stumble(object.metadata?.name);

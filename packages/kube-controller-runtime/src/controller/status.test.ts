@@ -46,7 +46,7 @@ test("only what the run changed is sent, at any depth, and what it removed goes"
   expect(written.status).toEqual(await stored());
 });
 
-test("fields without a value, at any depth, are no change", async () => {
+test("fields without a value, at any depth, do not count as a change", async () => {
   await person.patchStatus(Parent, ref, { status: { conditions: [{ type: "Ready", status: "True" }] } });
   object = await person.get(Parent, ref);
   const conditions = [
@@ -56,7 +56,7 @@ test("fields without a value, at any depth, are no change", async () => {
   expect(transport.requests).toEqual([]);
 });
 
-test("an object that is gone is no failure", async () => {
+test("a deleted object is not an error", async () => {
   await person.delete(Parent, ref);
   expect(await write((current) => ({ ...current, seen: "b" }))).toBe(object);
 });
@@ -73,14 +73,14 @@ test("a kind that has no status subresource is a failure, not an object that is 
 });
 
 describe("on a conflict", () => {
-  test("the object is read anew and the update is made on that", async () => {
+  test("the object is read again and the update is applied to it", async () => {
     await person.patchStatus(Parent, ref, { status: { details: { theirs: 1 } } });
     await write((current) => ({ ...current, details: { ...current.details, ours: 1 } }));
     expect(await stored()).toEqual({ seen: "a", details: { one: 1, theirs: 1, ours: 1 } });
     expect(methods()).toEqual(["PATCH", "GET", "PATCH"]);
   });
 
-  test("an exact write fails and leaves what somebody else wrote", async () => {
+  test("an exact write fails and preserves the write of another client", async () => {
     await person.patchStatus(Parent, ref, { status: { seen: "theirs" } });
     const update = (current: Partial<ParentStatus>) => ({ ...current, seen: "ours" });
     const exact = { kind: Parent, object, update, exact: true };
@@ -89,7 +89,7 @@ describe("on a conflict", () => {
     expect((await stored())?.seen).toBe("theirs");
   });
 
-  test("nothing is sent again when somebody else wrote the same", async () => {
+  test("nothing is sent again when another client wrote the same", async () => {
     await person.patchStatus(Parent, ref, { status: { seen: "b" } });
     const written = await write((current) => ({ ...current, seen: "b" }));
     expect(written.metadata.resourceVersion).toBe((await person.get(Parent, ref)).metadata.resourceVersion);

@@ -3,7 +3,7 @@ import { Backoff } from "./backoff.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Doubles for failures in a row; only `busy` is waited out whatever changes. */
+/** Doubles for consecutive failures; only `busy` does not end with a change of inputs. */
 function aBackoff() {
   return new Backoff<{ kind: string }>(({ kind }, inARow) => ({
     ms: MINUTE_MS * 2 ** inARow,
@@ -36,7 +36,7 @@ test.each([
   expect(backoff.current({ inputs: "b", now: 1 }) === undefined).toBe(ends);
 });
 
-test("failures of one kind in a row are counted; another kind, or a success, begins anew", () => {
+test("consecutive failures of one kind are counted; another kind, or a success, resets the count", () => {
   const backoff = aBackoff();
   const minutes = (kind: string) => backoff.begin({ kind }, { inputs: "", now: 0 }).retryInMs / MINUTE_MS;
   expect([minutes("down"), minutes("down"), minutes("down"), minutes("busy"), minutes("busy")]).toEqual([

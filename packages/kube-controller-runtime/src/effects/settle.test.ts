@@ -23,7 +23,7 @@ beforeEach(() => {
   backoff = new Backoff(() => ({ ms: 30_000, endsOnChange: true }));
 });
 
-/** Carries out `plans` one after the other; `outcome` may replace what comes of one. */
+/** Carries out `plans` in sequence; `outcome` may replace the result of one. */
 function effect(
   plans: readonly Plan["do"][],
   outcome: Partial<Record<Plan["do"], Progress<State, Failure>>> = {},

@@ -53,7 +53,7 @@ function script(...troubles: fc.Arbitrary<Trouble>[]): fc.Arbitrary<Step[]> {
   return fc.array(step, { maxLength: 12, size: "max" });
 }
 
-/** Several machines that compete for one lease; every takeover and every moment is checked. */
+/** Several machines that compete for one lease; checks every takeover and every moment. */
 class Arena {
   readonly clock = new VirtualClock();
   readonly server = new LeaseServer();
@@ -113,7 +113,7 @@ class Arena {
     await this.advance(thenMs);
   }
 
-  /** Ends all trouble and gives the dead a successor. */
+  /** Ends all faults and replaces dead machines. */
   heal(): void {
     for (const { machine } of this.candidates) machine.network = GOOD_NETWORK;
     this.start(MACHINES);

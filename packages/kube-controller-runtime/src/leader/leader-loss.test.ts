@@ -58,7 +58,7 @@ describe("losing", () => {
     expect(a.leader.isLeader()).toBe(false);
   });
 
-  it("is not caused by somebody who edits the lease but leaves its holder", async () => {
+  it("is not caused by an edit of the lease that keeps its holder", async () => {
     const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);

@@ -226,7 +226,7 @@ describe("releasing", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("does not touch a lease that somebody else holds", async () => {
+  it("does not change a lease that another candidate holds", async () => {
     const { clock, server, candidate } = leaseCandidates();
     candidate("a");
     await clock.advance(100);

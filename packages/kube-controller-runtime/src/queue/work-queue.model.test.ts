@@ -41,7 +41,7 @@ interface Wish {
   priority: Priority;
 }
 
-/** The queue's guarantees, written down in the most obvious way. */
+/** The queue's guarantees in the simplest implementation. */
 class Model {
   now = 0;
   readonly started: string[] = [];

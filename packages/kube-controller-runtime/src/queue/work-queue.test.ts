@@ -13,7 +13,7 @@ function newQueue(random = 1, observer?: QueueObserver) {
     backoff: policy,
     ...(observer && { observer }),
   });
-  /** Takes every key that can run now and ends its run at once. */
+  /** Takes every key that is ready and ends its run immediately. */
   const drain = async () => {
     const keys: string[] = [];
     while (queue.depth > 0) {
@@ -287,7 +287,7 @@ describe("WorkQueue", () => {
 });
 
 describe("the order in which a fleet is served", () => {
-  /** Workers without end: the keys that the queue has handed out. */
+  /** Unlimited workers: the keys that the queue has returned. */
   function served(queue: WorkQueue): string[] {
     const keys: string[] = [];
     const serve = async () => {
@@ -345,7 +345,7 @@ describe("the order in which a fleet is served", () => {
     expect(keys).toEqual(names("s", 9));
   });
 
-  it("a first look or a start that hangs holds up nobody for more than two seconds", async () => {
+  it("a first status or a start that hangs delays other keys for at most two seconds", async () => {
     const { clock, queue } = newQueue();
     const keys = served(queue);
     queue.add("look", { priority: "new" });

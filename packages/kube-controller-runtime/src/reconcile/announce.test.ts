@@ -54,7 +54,7 @@ describe("events for transitions", () => {
     ]);
   });
 
-  test("a rollout is announced once and is no warning, though the first one is no news", () => {
+  test("a rollout is announced once, as Normal, except for the first one", () => {
     expect(reported([running, made, serving], [waiting, made, notReady])).toEqual([
       "Normal RollingOut DeploymentReady is RollingOut",
     ]);
@@ -80,7 +80,7 @@ describe("events for transitions", () => {
     ]);
   });
 
-  test("what turns Unknown is no news", () => {
+  test("a condition that turns Unknown emits no event", () => {
     expect(reported([made], [condition("ServiceReady", "Unknown", "NotConfigured")])).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { checkpoint, SchemaOutdatedError } from "./checkpoint.ts";
 
 const object = stored<Widget>({ status: { key: "old" } });
 
-/** An API server that answers a status write with this status. */
+/** An API server that responds to a status write with this status. */
 function answering(status: Widget["status"] & object): Pick<Client, "patchStatus"> {
   const metadata = { ...object.metadata, resourceVersion: "2" };
   return { patchStatus: async () => ({ ...object, metadata, status }) as never };
@@ -31,7 +31,7 @@ test("what an older definition of the kind drops is an error that says what to d
 
 test.each([
   ["a newer spec came first", { generation: 2 }],
-  ["the object was deleted and made anew", { uid: "another" }],
+  ["the object was deleted and recreated", { uid: "another" }],
 ])("nothing is written, and the run must not go on, when %s", async (_, newer) => {
   const conflict = new ApiError("the object has been modified", { reason: "Conflict", code: 409 });
   const fresh = { ...object, metadata: { ...object.metadata, resourceVersion: "2", ...newer } };

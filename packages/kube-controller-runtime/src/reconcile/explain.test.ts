@@ -6,7 +6,7 @@ const apiError = (reason: string, code: number, message = 'apply Secret "dev/tok
   new ApiError(message, { reason, code });
 
 describe("what an error means for the reader of a condition", () => {
-  test("an object of somebody else is named with its owner, and looked at again calmly", () => {
+  test("a foreign object is named with its owner, and checked again at a low rate", () => {
     const { reason, message, retryAfterMs } = explain(
       new NotOursError([{ kind: Secret, ref: { name: "token" }, holder: 'StatefulSet "rival"' }]),
     );

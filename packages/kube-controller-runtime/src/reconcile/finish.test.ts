@@ -26,7 +26,7 @@ function widget(status: WidgetStatus = {}): Stored<Widget> {
   return stored<Widget>({ apiVersion, kind, status }, { generation: 7 });
 }
 
-/** Ends a run against an API server that takes a status as a test says. */
+/** Ends a run with an API server that handles a status write as the test says. */
 function end(object = widget(), patchStatus = takeStatus) {
   const client = stubClient({ patchStatus });
   const events = { event: (_: unknown, { reason }: { reason: string }) => void reported.push(reason) };
@@ -125,7 +125,7 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
-  test("what is no part of a normal start is reported at once", async () => {
+  test("a problem that is not part of a normal start is reported at once", async () => {
     await starts(broken);
     await end();
     expect(written).toHaveLength(1);

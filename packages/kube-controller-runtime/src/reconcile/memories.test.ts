@@ -20,7 +20,7 @@ test("an object is remembered from run to run, also over the corrections that cl
   expect(memories.of("n/coder", "uid", NOW + HOUR_MS - 500).seenAt).toBe(NOW);
 });
 
-test("an object that was made anew, or is gone, is not remembered", () => {
+test("an object that was recreated or deleted is not remembered", () => {
   expect(remembered().of("n/coder", "another uid", NOW)).toEqual({});
   const memories = remembered();
   memories.forget("n/coder");

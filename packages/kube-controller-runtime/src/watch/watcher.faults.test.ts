@@ -18,7 +18,7 @@ const MINUTE = 60_000;
 const watches = ({ path }: { path: string }) => path.includes("watch=true");
 
 describe.each([
-  ["nobody listens", () => offline],
+  ["the connection is refused", () => offline],
   ["no answer ever comes", () => neverAnswers],
   ["bodies stay silent", () => silent],
   ["bodies drip", (clock) => drips(clock, 1_000)],
@@ -67,7 +67,7 @@ function errorEvent(code: number): string {
   return JSON.stringify({ type: "ERROR", object: { kind: "Status", code, reason, message: reason } });
 }
 
-/** Over ten minutes: a request every three seconds at most, and never silence. */
+/** Within ten minutes: at most one request every three seconds, and no silence. */
 function expectCalm(requests: number): void {
   expect(requests).toBeLessThan(200);
   expect(requests).toBeGreaterThan(4);

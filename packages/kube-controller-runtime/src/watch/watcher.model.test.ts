@@ -49,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** The simplest reader of a watcher that there can be; it also checks the promises the events make. */
+/** The simplest reader of a watcher; it also verifies the guarantees of the events. */
 class Reader {
   objects = new Map<string, string>();
   #staged: Map<string, string> | undefined;
@@ -127,7 +127,7 @@ class World {
     }
   }
 
-  /** What the server has, once the watcher had time to learn of it. */
+  /** The state of the server, after the watcher had time to receive it. */
   async settle(): Promise<Map<string, string>> {
     this.transport.fault = undefined;
     await this.clock.advance(150_000);

@@ -80,7 +80,7 @@ describe("the first list", () => {
     },
   );
 
-  test("comes in smaller pages where so many objects would fill the memory, the first page repeated", async () => {
+  test("comes in smaller pages if a page would exceed the memory limit, and repeats the first page", async () => {
     const limits: number[] = [];
     const pageOf = async (_kind: unknown, { limit = 0, continueToken = "" } = {}) => {
       limits.push(limit);
@@ -98,7 +98,7 @@ describe("the first list", () => {
     expect(it.seen.slice(-4)).toEqual(["init", "initApply after-", "initApply after-first", "initDone"]);
   });
 
-  test("starts anew when the pages expire on the way", async () => {
+  test("starts again when a continue token expires", async () => {
     const it = following(when(({ path }) => path.includes("continue="), times(1, answers(410))));
     it.api.streamsLists = false;
     for (let number = 100; number < 700; number++) await it.other.create(ConfigMap, configMap(`c${number}`));
@@ -146,7 +146,7 @@ describe("a watch that breaks", () => {
     expect(it.seen).toEqual(["init", "initDone", "apply one"]);
   });
 
-  test("lists anew when the history is gone: what was deleted meanwhile is missing from the new list", async () => {
+  test("relists when the history is gone: objects deleted in the meantime are missing from the new list", async () => {
     const it = following();
     await it.other.create(ConfigMap, configMap("kept"));
     await it.other.create(ConfigMap, configMap("lost"));
@@ -181,7 +181,7 @@ describe("a watch that breaks", () => {
     },
   );
 
-  test("by silence for the second time in a row is no accident: all is listed anew", async () => {
+  test("by silence twice in a row causes a relist", async () => {
     const it = following();
     await it.clock.advance(0);
     it.transport.fault = when(watches, times(2, silent));
@@ -191,7 +191,7 @@ describe("a watch that breaks", () => {
     expect(it.retries.map(({ expected }) => expected)).toEqual([false, true, false]);
   });
 
-  test("of a kind that nobody changes is no failure: it ends when the server was asked to end it", async () => {
+  test("of a kind without changes does not fail: it ends at the requested time", async () => {
     const it = following();
     await it.clock.advance(60 * MINUTE);
     expect(it.retries).toEqual([]);
@@ -234,7 +234,7 @@ describe("time", () => {
     expect(await Promise.all(lengths)).toEqual(["180", "240"]);
   });
 
-  test("the routine end of a watch costs no wait and is no failure", async () => {
+  test("the routine end of a watch causes no wait and does not count as a failure", async () => {
     const it = following();
     await it.clock.advance(6 * MINUTE);
     expect(it.transport.requests).toHaveLength(2);

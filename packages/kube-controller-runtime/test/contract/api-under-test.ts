@@ -22,20 +22,20 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { sharedCluster } from "../../../../test/support/cluster/shared.ts";
 import { groupOf, type Kind, type KubeObject, resourceName } from "../../src/object.ts";
 
-/** An API server, fake or real, and what a contract suite may do with it. */
+/** An API server, fake or real, with the operations of a contract suite. */
 export interface ApiUnderTest {
   readonly client: Client;
-  /** Counts and spoils the requests of `client`. */
+  /** Counts the requests of `client` and injects faults. */
   readonly transport: FaultyTransport;
-  /** A client that writes as somebody else and meets no faults. */
+  /** A client of another field manager, without faults. */
   readonly other: HttpClient;
-  /** A namespace that nobody else uses. */
+  /** A namespace for exclusive use. */
   newNamespace(): Promise<string>;
-  /** Starts to serve a custom kind, with any fields unless a schema is given. */
+  /** Starts to serve a custom kind; without a schema, any fields are allowed. */
   install(kind: Kind, schema?: Schema): Promise<void>;
-  /** Ends serving a custom kind; its objects are gone. */
+  /** Stops serving a custom kind and deletes its objects. */
   uninstall(kind: Kind): Promise<void>;
-  /** From now on nobody can resume a watch that was opened before. */
+  /** From now on, watches that were opened before can't be resumed. */
   expireHistory(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function newWidgetKind(): Kind<Widget> {
   return kind<Widget>(`${group}/v1`, { kind: "Widget", plural: "widgets" });
 }
 
-/** Runs a suite against the fake and against a real API server: what holds for one holds for the other. */
+/** Runs a suite against the fake and against a real API server, to verify that they behave the same. */
 export function contract(name: string, suite: (api: () => ApiUnderTest) => void): void {
   describeWith(
     name,
@@ -64,7 +64,7 @@ export function contract(name: string, suite: (api: () => ApiUnderTest) => void)
   );
 }
 
-/** The same with a real API server of its own, for suites that break it. */
+/** The same with a dedicated real API server, for suites that break it. */
 export function destructiveContract(name: string, suite: (api: () => ApiUnderTest) => void): void {
   describeWith(
     name,
@@ -118,7 +118,7 @@ async function startShared(): Promise<ApiUnderTest> {
 
 async function startOwn(): Promise<ApiUnderTest> {
   const cluster = await startCluster();
-  // The server's watch caches hold history that etcd has forgotten, so they must start anew too.
+  // The server's watch caches contain history that etcd has compacted, so they must restart too.
   const expireHistory = async () => {
     await cluster.compactHistory();
     await cluster.stopApiServer("SIGKILL");
@@ -151,7 +151,7 @@ function clientsOver(server: Transport): Pick<ApiUnderTest, "client" | "transpor
   return {
     transport,
     client: newClient(transport, "contract"),
-    other: newClient(server, "somebody-else"),
+    other: newClient(server, "another-client"),
   };
 }
 

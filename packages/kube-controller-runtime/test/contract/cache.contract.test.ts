@@ -114,7 +114,7 @@ contract("a cache", (api) => {
     expect(cache.get(`${namespace}/a`)).toBeUndefined();
   });
 
-  test("takes a new list in one step: whoever hears of it finds all of it", async () => {
+  test("replaces its content by a new list in one step, before it reports any change", async () => {
     const { cache } = await startSynced();
     for (const name of ["a", "b"]) await api().other.create(ConfigMap, configMap(name));
     await eventually(() => expect(cache.size).toBe(2), soon);

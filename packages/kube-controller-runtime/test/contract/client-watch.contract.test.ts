@@ -55,7 +55,7 @@ contract("a watch", (api) => {
     expect(watch.events[1]?.object.metadata.resourceVersion).toBe(left.metadata.resourceVersion);
   });
 
-  // Kubernetes 1.30 has no streams of lists yet; there, all other tests show that watches go on without.
+  // Kubernetes 1.30 does not support streaming lists; all other tests show that watches work without them.
   test.skipIf(process.env.KUBE_VERSION?.startsWith("1.30."))(
     "can stream the present state first, and says where it ends",
     async () => {
@@ -102,7 +102,7 @@ contract("a watch", (api) => {
   });
 });
 
-/** Reads a watch in the background until it is disposed of. */
+/** Reads a watch in the background until it is disposed. */
 function observe<T extends KubeObject>(
   api: ApiUnderTest,
   kind: Kind<T>,

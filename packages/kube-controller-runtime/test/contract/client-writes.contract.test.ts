@@ -57,7 +57,7 @@ contract("a client that writes", (api) => {
       expect(isConflict(await failure(api().client.apply(ConfigMap, other)))).toBe(true);
     });
 
-    test("a field that somebody else changes or removes is no longer of whoever applied it", async () => {
+    test("a field that another client changes or removes no longer belongs to the manager that applied it", async () => {
       await api().client.apply(ConfigMap, configMap("taken", { a: "1", b: "1", c: "1" }));
       const ref = { namespace, name: "taken" };
       const taken = await api().other.mergePatch(ConfigMap, ref, { data: { a: "2", b: null, d: "1" } });
@@ -134,13 +134,13 @@ contract("a client that writes", (api) => {
       expect(data).toEqual({ mine: "1", theirs: "1" });
     });
 
-    test("takes a field over from whoever changed it", async () => {
+    test("takes a field over from the client that changed it", async () => {
       await api().client.apply(ConfigMap, configMap("take", { a: "ours" }));
       await api().other.apply(ConfigMap, configMap("take", { a: "theirs" }));
       expect((await api().client.apply(ConfigMap, configMap("take", { a: "ours" }))).data).toEqual({
         a: "ours",
       });
-      // They no longer own it: to stop naming it removes nothing.
+      // The other manager no longer owns the field: omitting it removes nothing.
       expect((await api().other.apply(ConfigMap, configMap("take"))).data).toEqual({ a: "ours" });
       const { metadata } = await api().client.get(ConfigMap, { namespace, name: "take" });
       const managers = metadata.managedFields?.map(({ manager, operation }) => `${manager} ${operation}`);

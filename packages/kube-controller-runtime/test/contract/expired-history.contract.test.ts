@@ -47,7 +47,7 @@ destructiveContract("a client whose history is gone", (api) => {
     await using follower = follow();
     await vi.waitFor(() => expect(follower.events.at(-1)).toBe("initDone"), { timeout: 10_000 });
     follower.events.splice(0);
-    // After pages the watch is a request of its own, which must be there to be cut.
+    // After a paged list, the watch is a separate request, which must be open before it can be cut.
     await eventually(() => expect(api().transport.openWatches).toBe(1), TIME_LIMIT);
     api().transport.fault = offline;
     api().transport.cutWatches();

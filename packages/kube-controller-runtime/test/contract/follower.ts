@@ -5,7 +5,7 @@ import type { ApiUnderTest } from "./api-under-test.ts";
 
 const timing = { retryBaseMs: 20, retryCapMs: 200 };
 
-/** Follows the ConfigMaps of one label in the background, until it is disposed of. */
+/** Follows the ConfigMaps with one label in the background, until it is disposed. */
 export class Follower implements AsyncDisposable {
   readonly events: string[] = [];
   readonly #abort = new AbortController();
@@ -16,7 +16,7 @@ export class Follower implements AsyncDisposable {
     this.#running = this.#read(watcher<ConfigMap>({ ...shared, signal: this.#abort.signal, ...options }));
   }
 
-  /** Waits until what was reported since the last call is this. */
+  /** Waits until the reports since the last call are equal to these. */
   async hears(...expected: string[]): Promise<void> {
     const message = () => `heard ${JSON.stringify(this.events)}`;
     await vi.waitFor(() => expect(this.events.slice(0, expected.length), message()).toEqual(expected), {
@@ -32,7 +32,7 @@ export class Follower implements AsyncDisposable {
 
   async #read(events: AsyncIterable<WatcherEvent<ConfigMap>>): Promise<void> {
     for await (const event of events) {
-      // A server that does not stream lists refuses once, and the bracket begins anew.
+      // A server without streaming lists rejects the first attempt, and the list starts again.
       const isAgain = event.type === "init" && this.events.at(-1) === "init";
       if (event.type !== "progress" && !isAgain)
         this.events.push("object" in event ? `${event.type} ${brief(event.object)}` : event.type);
@@ -44,7 +44,7 @@ function brief({ metadata, data }: Stored<ConfigMap>): string {
   return [metadata.name, ...Object.values(data ?? {})].join("=");
 }
 
-/** ConfigMaps in a namespace of its own for every test, and followers of them. */
+/** ConfigMaps in a separate namespace for every test, and followers of them. */
 export function followed(api: () => ApiUnderTest) {
   let namespace: string;
   beforeEach(async () => {

@@ -17,7 +17,7 @@ contract("references", (api) => {
     api().transport.requests.length = 0;
   });
 
-  /** Keeps all that the server sends. */
+  /** Records everything that the server sends. */
   const listen: Fault = async (_request, pass) => {
     const { body, ...response } = await pass();
     const heard = (async function* () {

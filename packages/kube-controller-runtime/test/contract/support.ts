@@ -11,7 +11,7 @@ export async function failure(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** All that an iterable gives until its end. */
+/** All items of an iterable. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const collected: T[] = [];
   for await (const item of items) collected.push(item);

@@ -4,9 +4,9 @@ import { type Client, ConfigMap } from "kube-controller-runtime";
 const NAMES = ["a", "b", "c", "d", "e"];
 const PAUSE_MS = 40;
 
-/** Somebody who changes ConfigMaps all the time, straight at the API server, and writes down what happened. */
+/** Changes ConfigMaps continuously, directly at the API server, and records the writes. */
 export class Load implements AsyncDisposable {
-  /** Every write in its order: `a@17` for a version, `a deleted` for a deletion. */
+  /** Every write in order: `a@17` for a version, `a deleted` for a deletion. */
   readonly log: string[] = [];
   readonly #client: Client;
   readonly #namespace: string;
@@ -19,7 +19,7 @@ export class Load implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** Waits until so many more writes have gone through. */
+  /** Waits for this many more successful writes. */
   async writes(count: number): Promise<void> {
     const goal = this.log.length + count;
     while (this.log.length < goal) await sleep(PAUSE_MS);
@@ -37,7 +37,7 @@ export class Load implements AsyncDisposable {
   async #run(): Promise<void> {
     for (let step = 0; !this.#stopped; step++) {
       const name = NAMES[step % NAMES.length] ?? "";
-      // While the API server is down nothing can be written; that is not what is tested here.
+      // While the API server is down, writes fail, which is not what this tests.
       await (step % 17 === 16 ? this.#delete(name) : this.#write(name, step)).catch(() => undefined);
       await sleep(PAUSE_MS);
     }

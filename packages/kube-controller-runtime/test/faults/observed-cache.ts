@@ -14,7 +14,7 @@ import { silentLog } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
 import { Cache } from "../../src/cache/cache.ts";
 
-/** Seconds where production has minutes, so that a test sees many rounds of trying again. */
+/** Seconds instead of minutes as in production, so that a test sees many retries. */
 const TIMING = {
   serverTimeoutSeconds: 3,
   graceMs: 500,
@@ -24,7 +24,7 @@ const TIMING = {
 };
 const REQUEST_TIMEOUT_MS = 2_000;
 
-/** A cache of the ConfigMaps that a load changes, with a record of all that was reported to it. */
+/** A cache of the ConfigMaps that a load changes, with a record of its reports. */
 export class ObservedCache implements AsyncDisposable {
   /** In the notation of the load. */
   readonly heard: string[] = [];
@@ -52,7 +52,7 @@ export class ObservedCache implements AsyncDisposable {
     this.#running = this.cache.run(this.#abort.signal);
   }
 
-  /** Starts a cache that reaches the API server as a kubeconfig says. */
+  /** Starts a cache that connects to the API server with a kubeconfig. */
   static async start(kubeconfig: string, namespace: string): Promise<ObservedCache> {
     const dir = mkdtempSync(join(tmpdir(), "runtime-faults-"));
     const file = join(dir, "kubeconfig");
@@ -63,12 +63,12 @@ export class ObservedCache implements AsyncDisposable {
     return observed;
   }
 
-  /** What the cache holds, by name and version. */
+  /** The content of the cache, by name and version. */
   get state(): string[] {
     return versions(this.cache.all());
   }
 
-  /** Fails when anything was reported twice or out of order. */
+  /** Fails if anything was reported twice or out of order. */
   expectOrder(): void {
     const newest = new Map<string, number>();
     for (const [name = "", version] of this.heard.map((change) => change.split("@"))) {
@@ -85,7 +85,7 @@ export class ObservedCache implements AsyncDisposable {
   }
 }
 
-/** What the API server holds, in the same form. */
+/** The content of the API server, in the same format. */
 export async function stateOf(client: Client, namespace: string): Promise<string[]> {
   return versions((await client.list(ConfigMap, { namespace, labelSelector: "load=yes" })).items);
 }

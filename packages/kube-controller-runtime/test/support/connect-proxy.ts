@@ -4,13 +4,13 @@ import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import type { Certificate } from "../../testing/certificates.ts";
 
-/** A proxy on loopback that opens tunnels by CONNECT, and remembers for whom. */
+/** A proxy on loopback that opens tunnels by CONNECT, and records the targets. */
 export class ConnectProxy implements AsyncDisposable {
-  /** Which servers it was asked for, as `host:port`. */
+  /** The requested servers, as `host:port`. */
   readonly asked: string[] = [];
-  /** What it was shown in `Proxy-Authorization`. */
+  /** The received `Proxy-Authorization` headers. */
   readonly authorizations: (string | undefined)[] = [];
-  /** What it does instead of opening a tunnel. */
+  /** The response instead of opening a tunnel. */
   refusal: { readonly status: string } | "silence" | undefined;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -51,7 +51,7 @@ export class ConnectProxy implements AsyncDisposable {
   }
 }
 
-/** Starts one; with a certificate it is spoken to by TLS. */
+/** Starts a proxy; with a certificate, clients connect by TLS. */
 export async function startConnectProxy(certificate?: Certificate): Promise<ConnectProxy> {
   const server = certificate ? createSecureServer({ ...certificate }) : createServer();
   const proxy = new ConnectProxy(server);

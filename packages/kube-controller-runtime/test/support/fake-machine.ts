@@ -4,15 +4,15 @@ import { join } from "node:path";
 import type { KubeBinariesContext } from "../../testing/kube/binaries.ts";
 import type { BinaryName } from "../../testing/kube/pins.ts";
 
-/** Says its version like the real one and has a size of its own. */
+/** Prints its version like the real binary, and has a different size. */
 export function fakeBinary(name: string, kubernetes = "v1.36.3"): string {
   const says = name === "etcd" ? "etcd Version: 3.6.8" : `Kubernetes ${kubernetes}`;
   return `#!/bin/sh\n# ${name}\necho "${says}"\n`;
 }
 
 /**
- * Stands in for `go build` of one or several packages: notes what it was asked to build, takes a moment, writes fake
- * binaries. `go list` says nothing.
+ * Replaces `go build` of one or more packages: records the request, waits briefly, and writes fake binaries.
+ * `go list` prints nothing.
  */
 const FAKE_GO = (folder: string) => `#!/bin/sh
 [ "$1" = build ] || exit 0
@@ -33,7 +33,7 @@ for package; do
 done
 `;
 
-/** A computer with its own cache folder, where Go is what the test says and the network answers `fetch`. */
+/** A machine with its own cache folder, a Go chosen by the test, and a network that responds to `fetch`. */
 export class FakeMachine {
   readonly folder = mkdtempSync(join(tmpdir(), "runtime-kube-test-"));
   readonly lines: string[] = [];
@@ -61,14 +61,14 @@ export class FakeMachine {
     return dir;
   }
 
-  /** What `go build` was asked for so far, in order. */
+  /** The requests to `go build` so far, in order. */
   get built(): string[] {
     const file = join(this.folder, "built");
     return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
   }
 
   get env(): NodeJS.ProcessEnv {
-    // Only what the fake scripts need of the real machine, which may well have Go.
+    // Includes only what the fake scripts need of the real machine, which may have Go.
     return {
       ...this.#assets,
       PATH: `${join(this.folder, "bin")}:/usr/bin:/bin`,
@@ -90,7 +90,7 @@ export class FakeMachine {
   }
 }
 
-/** A network that is not there. */
+/** No network. */
 async function offline(): Promise<Response> {
   throw new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND") });
 }

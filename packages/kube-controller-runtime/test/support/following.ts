@@ -9,7 +9,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { FakeApi } from "../../testing/fake-api/fake-api.ts";
 import { type Fault, FaultyTransport } from "../../testing/faulty-transport.ts";
 
-/** A watcher at work, its server, and the network between them. */
+/** A running watcher, its server, and the network between them. */
 export interface Following {
   readonly clock: VirtualClock;
   readonly api: FakeApi;
@@ -22,7 +22,7 @@ export interface Following {
   readonly ended: Promise<void>;
 }
 
-/** A watcher of ConfigMaps in virtual time, and what it has reported so far. */
+/** A watcher of ConfigMaps in virtual time, and its reports so far. */
 export function following(fault?: Fault, options: Partial<WatcherOptions<ConfigMap>> = {}): Following {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);

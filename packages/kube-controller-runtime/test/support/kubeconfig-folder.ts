@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 export const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** A kubeconfig with one cluster, one user and a context of both; JSON is YAML. */
+/** A kubeconfig with one cluster, one user and one context; JSON is YAML. */
 export function kubeconfigText(user: object, cluster: object = {}): string {
   return JSON.stringify({
     apiVersion: "v1",
@@ -17,7 +17,7 @@ export function kubeconfigText(user: object, cluster: object = {}): string {
   });
 }
 
-/** A folder of its own, gone after the test. */
+/** A separate folder, removed after the test. */
 export function kubeconfigFolder() {
   const dir = mkdtempSync(join(tmpdir(), "runtime-credentials-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
@@ -45,7 +45,7 @@ export function execUser(script: string, exec: object = {}) {
   };
 }
 
-/** What a plugin prints. */
+/** The output of a plugin. */
 export function execAnswer(status: object, apiVersion = "client.authentication.k8s.io/v1"): string {
   return JSON.stringify({ kind: "ExecCredential", apiVersion, status });
 }

@@ -4,7 +4,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { silentLog } from "../../testing/stub-client.ts";
 import { LeaseServer, Machine } from "./lease-server.ts";
 
-/** A lease, and candidates for it that start when they are made, each on a machine of its own. */
+/** A lease, and candidates that start when they are created, each on its own machine. */
 export function leaseCandidates() {
   const clock = new VirtualClock();
   const server = new LeaseServer();

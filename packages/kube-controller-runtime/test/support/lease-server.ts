@@ -7,14 +7,14 @@ import { apiError, stubClient } from "../../testing/stub-client.ts";
 
 type LeaseSpec = NonNullable<Lease["spec"]>;
 
-/** The API server as far as one Lease goes: versions, conflicts and merge patches are real. */
+/** An API server for one Lease: with real versions, conflicts and merge patches. */
 export class LeaseServer {
   lease: Stored<Lease> | undefined;
-  /** Every spec that was ever stored, in order. */
+  /** Every stored spec, in order. */
   readonly history: LeaseSpec[] = [];
-  /** Called at the very moment a spec is stored. */
+  /** Called at the moment when a spec is stored. */
   onStore: (spec: LeaseSpec) => void = () => {};
-  /** Whether nobody has the right to the Lease. */
+  /** Whether access to the Lease is forbidden. */
   isForbidden = false;
   #version = 0;
 
@@ -49,7 +49,7 @@ export class LeaseServer {
   }
 }
 
-/** How a request fares: sent or not, answered or not, and how long each way takes. */
+/** Whether requests and responses are delivered, and their latencies. */
 export interface Network {
   readonly sendMs: number;
   readonly answerMs: number;
@@ -59,8 +59,8 @@ export interface Network {
 export const GOOD_NETWORK: Network = { sendMs: 5, answerMs: 5, fails: "no" };
 
 /**
- * One process and its machine: it has its own wall clock, its own network, and can be stopped like by
- * SIGSTOP. While stopped, timers and answers that are due wait; they come when it continues.
+ * A process with its machine: it has its own wall clock and network, and can be stopped like by SIGSTOP.
+ * While it is stopped, due timers and responses wait until it continues.
  */
 export class Machine implements Clock {
   network: Network = GOOD_NETWORK;
@@ -129,7 +129,7 @@ export class Machine implements Clock {
     });
   }
 
-  /** The way to the server and its work go on while this machine is stopped; only the answer waits. */
+  /** The request reaches the server while this machine is stopped; only the response waits. */
   async #request<T>(perform: () => T): Promise<T> {
     this.requests++;
     const { sendMs, answerMs, fails } = this.network;

@@ -33,7 +33,7 @@ export async function runManager(
   return prepared;
 }
 
-/** The same, with `run` still to come: for tests that look at the start. */
+/** The same without `run`, for tests of the start. */
 export function prepareManager(
   controllers: readonly Controller[],
   options: Partial<ManagerOptions> = {},

@@ -7,14 +7,14 @@ const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"),
   exports: Record<string, string>;
 };
 
-/** Something that others can import. */
+/** A public export. */
 export interface PublicName {
   readonly entry: string;
   readonly name: string;
   readonly file: string;
 }
 
-/** All that the package exports, by the entries in its manifest. */
+/** All exports of the package, by the entries in its manifest. */
 export function publicNames(): PublicName[] {
   return Object.entries(entries).flatMap(([entry, file]) =>
     namesIn(join(root, file)).map((found) => ({ entry, ...found })),
@@ -42,7 +42,7 @@ function namesIn(file: string): Omit<PublicName, "entry">[] {
   ];
 }
 
-/** The doc comment of an export; `undefined` when it has none. */
+/** The doc comment of an export; `undefined` if it has none. */
 export function docOf({ name, file }: PublicName): string | undefined {
   const lines = readFileSync(file, "utf8").split("\n");
   const declaration = new RegExp(
@@ -53,7 +53,7 @@ export function docOf({ name, file }: PublicName): string | undefined {
   return documented === undefined ? undefined : lines[documented - 1];
 }
 
-/** Kubernetes' own kinds, which its documentation describes. */
+/** Kinds of Kubernetes, which its documentation describes. */
 export function isBuiltInKind({ name, file }: PublicName): boolean {
   const text = readFileSync(file, "utf8");
   return new RegExp(`^export type ${name} = Wire<k8s\\.`, "m").test(text) && file.endsWith("/kinds.ts");

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const repository = fileURLToPath(new URL("../../../..", import.meta.url));
 const example = fileURLToPath(new URL("../../examples/team-operator", import.meta.url));
 
-/** A folder of somebody else, outside of the repository, that has installed the packed runtime. */
+/** A third-party project, outside the repository, that has installed the packed runtime. */
 export class ThirdParty implements AsyncDisposable {
   readonly folder: string;
 
@@ -18,8 +18,8 @@ export class ThirdParty implements AsyncDisposable {
   }
 
   /**
-   * Copies the example operator into an empty folder and installs the tarball and the named packages, as npm would;
-   * without npm, because that needs a registry.
+   * Copies the example operator into an empty folder and installs the tarball and the given packages, like
+   * npm; without npm, because it needs a registry.
    */
   static async install(tarball: string, packages: readonly string[]): Promise<ThirdParty> {
     const folder = await mkdtemp(join(tmpdir(), "team-operator-"));
@@ -35,7 +35,7 @@ export class ThirdParty implements AsyncDisposable {
     return new ThirdParty(folder);
   }
 
-  /** What the compiler has to say, a line for each error. */
+  /** The errors of the compiler, one line each. */
   async compile(...options: readonly string[]): Promise<string[]> {
     const tsc = join(repository, "node_modules/typescript/bin/tsc");
     const work = run(process.execPath, [tsc, "--noEmit", "--pretty", "false", ...options], {

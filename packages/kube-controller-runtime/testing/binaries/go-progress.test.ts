@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { GoProgress } from "./go-progress.ts";
 
-/** A build that has compiled so many packages, one a second. */
+/** A build that has compiled this many packages, one per second. */
 function compiled(packages: number, total?: number): GoProgress {
   const progress = new GoProgress();
   progress.total = total;
@@ -29,12 +29,12 @@ describe("the progress of a build", () => {
     expect(compiled(40, 40).summary(50_000)).toBe("40 of 40 packages compiled, linking");
   });
 
-  test("counts packages where nobody knows how many there are, or knew it wrongly", () => {
+  test("counts packages if their total is unknown or wrong", () => {
     expect(compiled(40).summary(40_000)).toBe("40 packages compiled");
     expect(compiled(40, 30).summary(40_000)).toBe("40 packages compiled");
   });
 
-  test("keeps what is no progress: the last lines of an error", () => {
+  test("keeps other output: the last lines of an error", () => {
     const progress = compiled(1);
     progress.add("a.go:1:1: syntax error");
     expect(progress.lastLines()).toBe("a.go:1:1: syntax error");

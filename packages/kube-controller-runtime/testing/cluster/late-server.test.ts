@@ -6,7 +6,7 @@ import { startLateServer } from "./late-server.ts";
 
 const DELAY_MS = 30;
 
-/** A server that answers as `serve` says, and the way to it over a late one. */
+/** A connection through a late server to a server that runs `serve`. */
 async function lateWayTo(serve: (socket: Socket) => void): Promise<Socket> {
   const server = createServer({ allowHalfOpen: true }, serve).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -20,7 +20,7 @@ function shell(script: string): Supervised {
   });
 }
 
-test("a port that somebody takes first is given up for another", async () => {
+test("a port that another process takes first is replaced by another", async () => {
   const ports: number[] = [];
   await onFreePort(async (port) => {
     ports.push(port);

@@ -9,7 +9,7 @@ const complete: Machine = {
   failure: () => undefined,
 };
 
-/** A machine that lacks these files. */
+/** A machine without these files. */
 function without(...files: string[]): Machine {
   return { ...complete, exists: (file) => !files.some((missing) => file.endsWith(missing)) };
 }
@@ -38,7 +38,7 @@ describe("what keeps a machine from running a node", () => {
     expect(obstacle({ ...complete, failure: () => said })).toContain(`(${said})`);
   });
 
-  test("are no network plugins in either of their folders", () => {
+  test("the folders contain no network plugins", () => {
     expect(obstacle(without("/usr/lib/cni/bridge"))).toBeUndefined();
   });
 });

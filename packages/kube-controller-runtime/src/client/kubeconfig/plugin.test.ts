@@ -9,7 +9,7 @@ import { loadCredentials } from "../credentials.ts";
 
 const answering = (status: object) => `printf '%s' '${execAnswer(status)}'`;
 
-/** What the plugin was given in KUBERNETES_EXEC_INFO. */
+/** The value of KUBERNETES_EXEC_INFO for the plugin. */
 async function infoGiven(exec: object, cluster: object): Promise<unknown> {
   const { dir, kubeconfig, write } = kubeconfigFolder();
   write("ca.pem", "-----BEGIN X-----");
@@ -21,7 +21,7 @@ async function infoGiven(exec: object, cluster: object): Promise<unknown> {
 
 describe("a plugin is given", () => {
   test.each(["v1", "v1beta1"])(
-    "the version %s that it is configured for, and that nobody is there",
+    "the configured version %s, and that it is not interactive",
     async (version) => {
       const apiVersion = `client.authentication.k8s.io/${version}`;
       expect(await infoGiven({ apiVersion }, {})).toEqual({
@@ -137,7 +137,7 @@ describe("a plugin that gives nothing to use is refused", () => {
   });
 });
 
-/** Ended, or a zombie that nobody has waited for. */
+/** Ended, or a zombie. */
 function isGone(pid: string): boolean {
   return /^Z?$/.test(
     spawnSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" }).stdout.trim().slice(0, 1),

@@ -64,7 +64,7 @@ const clusters: readonly [field: string, cluster: object, because: string][] = [
   ["proxy-url", { "proxy-url": `${secret} ` }, "is not a URL"],
 ];
 
-/** Why a kubeconfig is refused, and where it is. */
+/** Why a kubeconfig is rejected, and its path. */
 async function refusal(user: object, cluster: object): Promise<{ error: unknown; path: string }> {
   const { kubeconfig, write } = kubeconfigFolder();
   write("empty", "\n");

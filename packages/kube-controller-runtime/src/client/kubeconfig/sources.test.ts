@@ -11,7 +11,7 @@ const user = (token: string) => entry("user", "u", { token });
 const context = (name: string, content: object = { cluster: "c", user: "u" }) =>
   entry("context", name, content);
 
-/** The settings of several files named by KUBECONFIG. */
+/** The settings of several files in KUBECONFIG. */
 function merged(...files: object[]) {
   const { dir, write } = kubeconfigFolder();
   const paths = files.map((content, index) => write(`${index}/config`, JSON.stringify(content)));
@@ -126,7 +126,7 @@ users:
 
   test.each([
     ["is not YAML", "users: [secret-text", /is not valid YAML: \w+ at line 1$/],
-    ["is no map", "- secret-text", /must be a map$/],
+    ["is not a map", "- secret-text", /must be a map$/],
     ["has an alias that expands without end", "a: &a [*a]\nb: *a", /no current-context/],
     [
       "has aliases of aliases",

@@ -29,7 +29,7 @@ describe("the environment names a proxy", () => {
 
   test("that can't be used is refused by its variable, without its password", () => {
     const env = { HTTPS_PROXY: "socks5://me:s3cr3t@proxy" };
-    expect(() => hostFor("https://api", env)).toThrow(/^HTTPS_PROXY must begin with http:\/\/ or https:\/\//);
+    expect(() => hostFor("https://api", env)).toThrow(/^HTTPS_PROXY must start with http:\/\/ or https:\/\//);
     expect(() => hostFor("https://api", env)).not.toThrow(/s3cr3t/);
   });
 });
