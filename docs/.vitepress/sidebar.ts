@@ -73,6 +73,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "CoderControlPlane", link: "/reference/codercontrolplane" },
       { text: "CoderProvisioner", link: "/reference/coderprovisioner" },
       { text: "CoderWorkspaceProxy", link: "/reference/coderworkspaceproxy" },
+      { text: "Common fields", link: "/reference/common-fields" },
       { text: "Values of Coder's charts", link: "/reference/chart-values" },
       { text: "Differences after an import", link: "/reference/import-differences" },
       { text: "Command line", link: "/reference/flags" },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Page, pages, prose } from "./pages.ts";
 
-const references = pages.filter(({ path }) => /^docs\/reference\/coder/.test(path));
+const references = pages.filter(({ path }) => /^docs\/reference\/(coder|common-fields)/.test(path));
 
 /** Every field of our kinds, such as `spec.tls.secretNames`, of the reference pages that are made from the schema. */
 const fields = new Set(

@@ -17,7 +17,15 @@ import {
   peopleRoles,
   serviceAccount,
 } from "./rbac.ts";
-import { code, permissionsPage, referencePage, table } from "./reference.ts";
+import {
+  COMMON_FIELDS,
+  code,
+  commonFields,
+  commonFieldsPage,
+  permissionsPage,
+  referencePage,
+  table,
+} from "./reference.ts";
 
 /** Content by path, relative to the repository. */
 export type Files = ReadonlyMap<string, string>;
@@ -36,12 +44,14 @@ export function generatedFiles(): Files {
   const snapshot = readSnapshot();
   const definitions = definitionsOf(snapshot);
   const files = new Map<string, string>();
+  const common = commonFields(resources);
+  files.set(`docs/reference/${COMMON_FIELDS}`, markdown(commonFieldsPage(common)));
   for (const resource of resources) {
     const { kind } = resource;
     const crd = yaml(customResourceDefinition(resource, definitions));
     files.set(`config/crd/coder.com_${kind.plural}.yaml`, crd);
     files.set(`charts/coder-k8s/files/crds/coder.com_${kind.plural}.yaml`, crd);
-    files.set(`docs/reference/${kind.kind.toLowerCase()}.md`, markdown(referencePage(resource)));
+    files.set(`docs/reference/${kind.kind.toLowerCase()}.md`, markdown(referencePage(resource, common)));
   }
   files.set("config/rbac/clusterrole.yaml", yaml(clusterRole(permissions)));
   files.set("config/rbac/clusterrolebinding.yaml", yaml(clusterRoleBinding));

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { provisionerDefinition } from "../../src/api/v1alpha1/definitions.ts";
-import { permissionsPage, referencePage, typeName } from "./reference.ts";
+import {
+  controlPlaneDefinition,
+  provisionerDefinition,
+  workspaceProxyDefinition,
+} from "../../src/api/v1alpha1/definitions.ts";
+import { commonFields, commonFieldsPage, permissionsPage, referencePage, typeName } from "./reference.ts";
 
 describe("typeName", () => {
   it.each([
@@ -35,6 +39,39 @@ describe("referencePage", () => {
 
   it("goes into lists of our own types", () => {
     expect(row("spec.certs.secrets[].name")).toContain("(required)");
+  });
+});
+
+describe("commonFields", () => {
+  const definitions = [controlPlaneDefinition, provisionerDefinition, workspaceProxyDefinition];
+  const common = commonFields(definitions);
+  const pages = [commonFieldsPage(common), ...definitions.map((each) => referencePage(each, common))];
+  const rowsOf = (page: string) => page.match(/^\| `(?:spec|status)\..*$/gm) ?? [];
+
+  it("leaves every field of every kind on a page, with the same row", () => {
+    const before = new Set(definitions.flatMap((each) => rowsOf(referencePage(each))));
+    expect(new Set(pages.flatMap(rowsOf))).toEqual(before);
+  });
+
+  it("are on no page of a kind that has them", () => {
+    for (const definition of definitions) {
+      const own = new Set(rowsOf(referencePage(definition, common)).map((row) => row.split("`")[1]));
+      const named = common
+        .filter(({ kinds }) => kinds.includes(definition.kind.kind))
+        .map(({ path }) => path);
+      expect(named.filter((path) => own.has(path))).toEqual([]);
+    }
+  });
+
+  it("are named on the page of each kind that has them", () => {
+    for (const definition of definitions) {
+      const page = referencePage(definition, common);
+      const named = common
+        .filter(({ kinds }) => kinds.includes(definition.kind.kind))
+        .map(({ path }) => path);
+      expect(named.length).toBeGreaterThan(20);
+      for (const path of named) expect(page).toContain(`\`${path.replace(/^\w+\./, "")}\``);
+    }
   });
 });
 

@@ -3,8 +3,11 @@ import { plainSchema } from "./crd.ts";
 import type { ResourcePermission } from "./rbac.ts";
 import type { Schema } from "./structural.ts";
 
-/** The reference page of a kind, with a row for each field. Kubernetes types are only named. */
-export function referencePage(resource: ResourceDefinition): string {
+/** Where fields are described that several kinds have. */
+export const COMMON_FIELDS = "common-fields.md";
+
+/** The reference page of a kind, with a row for each field that is its own. Kubernetes types are only named. */
+export function referencePage(resource: ResourceDefinition, common: readonly FieldGroup[] = []): string {
   const { kind, shortName, description, columns } = resource;
   const singular = kind.kind.toLowerCase();
   return [
@@ -13,9 +16,9 @@ export function referencePage(resource: ResourceDefinition): string {
     `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are Kubernetes types; \`kubectl explain ${singular}.spec\` describes all their fields.`,
     "Unless stated otherwise, a string has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. Stored objects that exceed a limit keep working until that field is changed.",
     "## Spec",
-    fieldTable(plainSchema(resource.spec), "spec"),
+    ...fieldSection(resource, "spec", common),
     "## Status",
-    fieldTable(plainSchema(resource.status), "status"),
+    ...fieldSection(resource, "status", common),
     ...(resource.rules.length > 0 ? ["## Validation rules", ruleList(resource.rules)] : []),
     "## Columns of `kubectl get`",
     table(
@@ -26,6 +29,46 @@ export function referencePage(resource: ResourceDefinition): string {
         priority ? `${meaning} Only with \`-o wide\`.` : meaning,
       ]),
     ),
+  ].join("\n\n");
+}
+
+/** A field right below the spec or the status, with the rows of all fields in it. */
+export interface FieldGroup {
+  readonly path: string;
+  readonly rows: readonly (readonly string[])[];
+  readonly kinds: readonly string[];
+}
+
+/** Fields that are the same in several kinds, down to the last word. */
+export function commonFields(resources: readonly ResourceDefinition[]): FieldGroup[] {
+  const all = resources.flatMap((resource) => [
+    ...groupsOf(resource, "spec"),
+    ...groupsOf(resource, "status"),
+  ]);
+  const same = Map.groupBy(all, ({ rows }) => JSON.stringify(rows));
+  return [...same.values()]
+    .flatMap(([first, ...others]) =>
+      first && others.length > 0
+        ? [{ ...first, kinds: [first, ...others].flatMap(({ kinds }) => kinds) }]
+        : [],
+    )
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** The page of fields that several kinds have. */
+export function commonFieldsPage(common: readonly FieldGroup[]): string {
+  const kindCount = new Set(common.flatMap(({ kinds }) => kinds)).size;
+  const byKinds = Map.groupBy(common, ({ kinds }) => kinds.join(" and "));
+  return [
+    "# Common fields",
+    "Fields that several kinds have with the same meaning. The pages of the kinds list their other fields.",
+    ...[...byKinds].flatMap(([kinds, groups]) => [
+      `## ${groups[0]?.kinds.length === kindCount ? "All kinds" : kinds}`,
+      table(
+        HEADER,
+        groups.flatMap(({ rows }) => rows),
+      ),
+    ]),
   ].join("\n\n");
 }
 
@@ -45,9 +88,33 @@ export function permissionsPage(permissions: readonly ResourcePermission[]): str
   ].join("\n\n");
 }
 
-function fieldTable(schema: Schema, path: string): string {
-  const header = ["Field", "Type", "Default", "Description"];
-  return table(header, fieldRows(schema, path));
+const HEADER = ["Field", "Type", "Default", "Description"];
+
+function fieldSection(
+  resource: ResourceDefinition,
+  part: "spec" | "status",
+  common: readonly FieldGroup[],
+): string[] {
+  const { kind } = resource.kind;
+  const shared = new Set(common.filter(({ kinds }) => kinds.includes(kind)).map(({ path }) => path));
+  const groups = groupsOf(resource, part);
+  const own = groups.filter(({ path }) => !shared.has(path));
+  const names = groups
+    .filter(({ path }) => shared.has(path))
+    .map(({ path }) => code(path.slice(part.length + 1)));
+  return [
+    table(
+      HEADER,
+      own.flatMap(({ rows }) => rows),
+    ),
+    ...(names.length > 0 ? [`[Common fields](${COMMON_FIELDS}): ${names.join(", ")}.`] : []),
+  ];
+}
+
+function groupsOf(resource: ResourceDefinition, part: "spec" | "status"): FieldGroup[] {
+  const rows = fieldRows(plainSchema(resource[part]), part);
+  const topOf = ([field = ""]: readonly string[]) => /^`(\w+\.\w+)/.exec(field)?.[1] ?? "";
+  return [...Map.groupBy(rows, topOf)].map(([path, of]) => ({ path, rows: of, kinds: [resource.kind.kind] }));
 }
 
 function fieldRows(schema: Schema, path: string): string[][] {
