@@ -22,7 +22,7 @@ const database = {
 };
 const ownToken = { tokenSecretRef: { name: "owner-token" } };
 const image = "ghcr.io/coder/coder:v2.36.1";
-const deployed = ["DeploymentReady", "Available", "Stalled", "Ready"] as const;
+const deployed = ["DeploymentReady", "Ready"] as const;
 
 const pods: readonly BrokenObject[] = [
   {
@@ -32,8 +32,7 @@ const pods: readonly BrokenObject[] = [
     spec: { image: "ghcr.io/coder/coder:v2.62.0", operatorAccess: { disabled: true } },
     shows: deployed,
     reason: "Stalled",
-    remedy:
-      "Correct `spec.image`. Pods of the image before, if there are any, serve meanwhile: `Available` says so.",
+    remedy: "Correct `spec.image`. Pods with the previous image continue to serve, as `Available` says.",
     happens: (scene) =>
       scene.pod("typo", {
         state: {
@@ -52,7 +51,7 @@ const pods: readonly BrokenObject[] = [
     spec: { image, extraArgs: ["--no-such-flag"], operatorAccess: { disabled: true } },
     shows: deployed,
     reason: "Stalled",
-    remedy: "Read the log with the command in the message, and correct what it says.",
+    remedy: "Read the log with the command in the message, and correct the error.",
     happens: (scene) =>
       scene.pod("crashing", {
         state: {
@@ -62,13 +61,13 @@ const pods: readonly BrokenObject[] = [
       }),
   },
   {
-    title: "A Secret that pods need is missing",
+    title: "A missing Secret of pods",
     kind: "CoderControlPlane",
     name: "secretless",
     spec: { image, extraEnv: [database], operatorAccess: { disabled: true } },
     shows: deployed,
     reason: "Stalled",
-    remedy: "Create the Secret. The kubelet tries again by itself.",
+    remedy: "Create the Secret. The kubelet retries by itself.",
     happens: (scene) =>
       scene.pod("secretless", {
         state: { waiting: { reason: "CreateContainerConfigError", message: 'secret "coder-db" not found' } },
@@ -89,13 +88,13 @@ const cluster: readonly BrokenObject[] = [
       stage.person.create(Service, { metadata: stage.ref("taken"), spec: { ports: [{ port: 80 }] } }),
   },
   {
-    title: "A namespace for workspaces in which the operator does not work",
+    title: "A workspace namespace that the operator does not manage",
     kind: "CoderControlPlane",
     name: "homeless",
     spec: { image, rbac: { workspaceNamespaces: ["team-b"] }, operatorAccess: { disabled: true } },
     shows: ["WorkspaceRBACReady", "Ready"],
     reason: "NamespaceOutOfScope",
-    remedy: "Add the namespace to those of the operator, or take it off the list.",
+    remedy: "Add the namespace to `watchNamespaces`, or remove it from the list.",
     happens: (scene) => scene.serve("homeless"),
   },
   {
@@ -110,25 +109,25 @@ const cluster: readonly BrokenObject[] = [
     },
     shows: ["AccessURLExposed", "Ready"],
     reason: "HostDiffers",
-    remedy: "Correct the URL or the host; or remove the variable and set `expose.setAccessURL`.",
+    remedy: "Correct the URL or the host, or remove the variable and set `expose.setAccessURL`.",
     happens: (scene) => scene.serve("elsewhere"),
   },
 ];
 
 const coderd: readonly BrokenObject[] = [
   {
-    title: "No way to coderd's database",
+    title: "No database",
     kind: "CoderControlPlane",
     name: "databaseless",
     spec: { image, operatorAccess: {} },
     shows: ["DatabaseDurable", "OperatorAccessReady", "Ready"],
     reason: "BuiltInDatabase",
     remedy:
-      "Give coderd a database. Where the operator must not use it, give a token by `operatorAccess.tokenSecretRef`.",
+      "Set the URL of a database. If the operator must not use it, set `operatorAccess.tokenSecretRef`.",
     happens: (scene) => scene.serve("databaseless"),
   },
   {
-    title: "A license whose Secret is missing",
+    title: "A license without its Secret",
     kind: "CoderControlPlane",
     name: "unlicensed",
     spec: {
@@ -139,12 +138,12 @@ const coderd: readonly BrokenObject[] = [
     },
     shows: ["LicenseApplied", "Ready"],
     reason: "SecretMissing",
-    remedy: "Create the Secret: the license is uploaded within a second.",
+    remedy: "Create the Secret. The operator then uploads the license within a second.",
     before: (scene) => scene.coderd("unlicensed"),
     happens: (scene) => scene.serve("unlicensed"),
   },
   {
-    title: "A provisioner whose control plane does not exist",
+    title: "A provisioner without its control plane",
     kind: "CoderProvisioner",
     name: "lost",
     spec: { controlPlaneRef: { name: "coder" } },
@@ -153,16 +152,16 @@ const coderd: readonly BrokenObject[] = [
     remedy: "Correct `controlPlaneRef.name`, or create the control plane.",
   },
   {
-    title: "A provisioner without a license for it",
+    title: "A provisioner without a license",
     kind: "CoderProvisioner",
     name: "unentitled",
     spec: { controlPlaneRef: { name: "unlicensed" } },
     shows: ["ExternalProvisionersEntitled", "ProvisionerKeyReady", "Ready"],
     reason: "NotEntitled",
-    remedy: "Apply a license that includes external provisioners; it is noticed by itself.",
+    remedy: "Upload a license that includes external provisioners, which the operator notices by itself.",
   },
   {
-    title: "A workspace proxy whose session token is missing",
+    title: "A workspace proxy without its session token",
     kind: "CoderWorkspaceProxy",
     name: "tokenless",
     spec: {

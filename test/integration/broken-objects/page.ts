@@ -2,7 +2,6 @@ import { stringify } from "yaml";
 import type { BrokenObject } from "./cases.ts";
 
 const WIDTH = 26;
-const TIME = "2026-01-05T09:00:00Z";
 
 /** The page about broken objects, from what `kubectl describe` printed of each. */
 export function page(described: readonly { readonly broken: BrokenObject; readonly text: string }[]): string {
@@ -10,7 +9,7 @@ export function page(described: readonly { readonly broken: BrokenObject; readon
     [`## ${broken.title}`, block("yaml", manifest(broken)), block("text", text), broken.remedy].join("\n\n"),
   );
   const intro =
-    "What `kubectl describe` shows of objects that do not work, cut to the conditions and the event that say why, and what\nhelps. A test breaks these objects on a real API server and writes this page, so it is what you will see but for names and\ntimes. All reasons are under [conditions and reasons](conditions.md).";
+    "Excerpts of `kubectl describe` for objects that do not work, with the conditions and the event that say why, and the\nsolution. A test breaks these objects on a real API server and writes this page.\n[Conditions and reasons](conditions.md) explains all reasons.";
   return `${["# Broken objects", intro, ...sections].join("\n\n")}\n`;
 }
 
@@ -40,7 +39,7 @@ function conditionsIn(lines: readonly string[]): { type: string; lines: string[]
   let current: string[] = [];
   for (const line of lines) {
     if (!line.startsWith("    ")) break;
-    current.push(aligned(line).replace(/(Last Transition Time: +).*/, `$1${TIME}`));
+    if (!/^ {4}(Last Transition Time|Observed Generation):/.test(line)) current.push(aligned(line));
     const [, type] = /^ {4}Type: +(\w+)$/.exec(line) ?? [];
     if (!type) continue;
     found.push({ type, lines: current });

@@ -10,7 +10,7 @@ export const podRows: readonly Row[] = [
     chart: { env: [{ name: "COLOR", value: "blue" }] },
     ours: { extraEnv: [{ name: "COLOR", value: "blue" }] },
     shows: [variable("COLOR")],
-    note: "For metrics add `CODER_PROMETHEUS_ADDRESS=0.0.0.0:2112`, which the charts always set; a PodMonitor takes `portNumber: 2112`.",
+    note: "For metrics add `CODER_PROMETHEUS_ADDRESS=0.0.0.0:2112`, which the charts always set. In a PodMonitor use `portNumber: 2112`.",
   },
   {
     value: "coder.image.repo",
@@ -54,7 +54,7 @@ export const podRows: readonly Row[] = [
     chart: { labels: { team: "platform" } },
     ours: { labels: { team: "platform" } },
     shows: ["Deployment metadata.labels.team"],
-    note: "The field labels the other objects too.",
+    note: "The field also applies to the other objects.",
   },
   {
     value: "coder.podAnnotations",
@@ -76,7 +76,7 @@ export const podRows: readonly Row[] = [
     chart: {},
     ours: { presets: { securityContext: true } },
     shows: [`${container}.securityContext`],
-    note: "Values that differ from the chart's defaults go into `securityContext`.",
+    note: "For other values than the chart's defaults use `securityContext`.",
   },
   inPod("volumes", [{ name: "cache", emptyDir: {} }]),
   inContainer("volumeMounts", [{ name: "cache", mountPath: "/cache" }]),
@@ -90,7 +90,7 @@ export const podRows: readonly Row[] = [
   inContainer("lifecycle", { preStop: { exec: { command: ["true"] } } }),
   {
     ...inContainer("resources", { limits: { cpu: "2000m", memory: "4096Mi" } }),
-    note: "The charts limit to 2 CPUs and 4 GiB where nothing is given; the operator sets no limit that you did not write.",
+    note: "The charts default to a limit of 2 CPUs and 4 GiB; the operator has no default.",
   },
   {
     value: "coder.certs.secrets",
@@ -146,5 +146,5 @@ export const accountRows: readonly Row[] = [
 
 export const templatesRow: Row = {
   value: "extraTemplates",
-  because: "An operator renders no templates: apply these objects beside ours, as any other manifest.",
+  because: "The operator renders no templates. Apply these objects yourself.",
 };

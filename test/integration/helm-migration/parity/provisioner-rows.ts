@@ -12,7 +12,7 @@ export const provisionerRows: readonly Row[] = [
   ...accountRows,
   {
     ...inPod("affinity", { nodeAffinity: nearby }),
-    note: "For what the chart suggests in a comment there is `presets.antiAffinity`.",
+    note: "For the chart's suggestion in a comment use `presets.antiAffinity`.",
   },
   inContainer("command", ["/usr/bin/coder"]),
   {
@@ -26,7 +26,7 @@ export const provisionerRows: readonly Row[] = [
   {
     value: "provisionerDaemon.pskSecretName",
     because:
-      "The operator makes a key for each pool. A pre-shared key opens every organization, can't be rotated without a restart of coderd, and is no longer recommended by Coder.",
+      "The operator creates a key for each pool. A pre-shared key is valid for every organization, requires a restart of coderd to rotate, and is no longer recommended by Coder.",
   },
   {
     value: "provisionerDaemon.keySecretName",
@@ -34,7 +34,7 @@ export const provisionerRows: readonly Row[] = [
     chart: { provisionerDaemon: { keySecretName: "mine" } },
     ours: { key: { secretName: "mine" } },
     shows: [variable("CODER_PROVISIONER_DAEMON_KEY")],
-    note: "The operator makes the key and keeps it there; a Secret that is not its own is refused.",
+    note: "The operator creates the key and stores it there; it refuses a Secret of another owner.",
   },
   {
     value: "provisionerDaemon.keySecretKey",
@@ -49,7 +49,7 @@ export const provisionerRows: readonly Row[] = [
     chart: { provisionerDaemon: { tags: { location: "usa" } } },
     ours: { tags: { location: "usa" } },
     shows: [variable("CODER_PROVISIONERD_TAGS")],
-    because: "Tags belong to the key, at coderd; a daemon that is given both refuses to start.",
+    because: "Tags belong to the key in coderd; a daemon with both refuses to start.",
   },
   {
     value: "provisionerDaemon.terminationGracePeriodSeconds",

@@ -43,7 +43,7 @@ const serviceRows: readonly Row[] = [
   {
     value: "coder.service.enable",
     because:
-      "The operator reaches coderd through the Service itself, so there always is one; `type: ClusterIP` exposes nothing.",
+      "The operator reaches coderd through the Service, so it always exists; `type: ClusterIP` does not expose it.",
   },
   ofService("type", "LoadBalancer"),
   ofService("sessionAffinity", "ClientIP"),
@@ -68,7 +68,7 @@ const ingressRows: readonly Row[] = [
   ofIngress("host", {}, "Ingress spec.rules.0.host"),
   {
     ...ofIngress("wildcardHost", { wildcardHost: `*.${host}` }, "Ingress spec.rules.1.host"),
-    note: "Of a suffix as in `*-apps.example.com` write `*.example.com`, which is what the chart makes of it.",
+    note: "For a suffix, such as `*-apps.example.com`, use `*.example.com`, which the chart renders too.",
   },
   ofIngress("annotations", { annotations: { "example.com/timeout": "60" } }, "Ingress metadata.annotations"),
   {
@@ -84,7 +84,7 @@ const ingressRows: readonly Row[] = [
       expose: { ingress: { host, wildcardHost: `*.${host}`, tls: { ...tls, wildcardSecretName: "wild" } } },
     },
     shows: ["Ingress spec.tls"],
-    note: "Naming a Secret turns it on.",
+    note: "Enabled if a Secret is named.",
   },
 ];
 
@@ -132,7 +132,7 @@ const gatewayRows: readonly Row[] = [
     chart: { listenerset: { enable: true, ...set } },
     ours: { expose: { gateway: { host, parentRefs, listenerSet: set } } },
     shows: ["ListenerSet metadata.annotations", "ListenerSet spec"],
-    note: "It comes with a route.",
+    note: "Requires a route.",
   },
 ];
 
@@ -146,7 +146,7 @@ export const serverRows: readonly Row[] = [
     chart: { envUseClusterAccessURL: false },
     ours: { envUseClusterAccessURL: false },
     shows: [variable("CODER_ACCESS_URL")],
-    note: "No need to turn it off when `envFrom` sets the URL.",
+    note: "Need not be turned off if `envFrom` sets the URL.",
   },
   ...accountRows,
   {
@@ -155,17 +155,16 @@ export const serverRows: readonly Row[] = [
     chart: { serviceAccount: { extraRules: [extraRule] } },
     ours: { rbac: { extraRules: [extraRule] } },
     shows: ["Role rules[services]"],
-    note: "The operator must hold them to be allowed to grant them, and the writer needs the right to escalate.",
+    note: "The operator must have these rights, and the writer the right to escalate.",
   },
   {
     value: "coder.serviceAccount.workspaceNamespaces",
     field: "rbac.workspaceNamespaces",
-    because:
-      "The names go into the field. Permissions that differ from one namespace to another have no field.",
+    because: "Use the field for the names. There is no field for different permissions per namespace.",
   },
   {
     value: "coder.serviceAccount.labels",
-    because: "The field `labels` labels all objects, and the ServiceAccount with them.",
+    because: "The field `labels` applies to all objects, including the ServiceAccount.",
   },
   inPod("priorityClassName", "high"),
   inPod("hostAliases", [{ ip: "192.0.2.1", hostnames: ["db.example.com"] }]),
@@ -180,12 +179,12 @@ export const serverRows: readonly Row[] = [
   {
     value: "coder.workspaceProxy",
     because:
-      "A proxy is an object of its own, a [CoderWorkspaceProxy](coderworkspaceproxy.md): it is registered at coderd, gets its token and has its health reported.",
+      "Use a [CoderWorkspaceProxy](coderworkspaceproxy.md), which the operator registers in coderd, and whose health it reports.",
   },
   probe("readinessProbe"),
   probe(
     "livenessProbe",
-    "Off unless `livenessProbe.enabled`: while coderd migrates its database it does not answer, and a probe would kill it.",
+    "Off by default: coderd does not answer during a migration, in which a probe would kill it. Set `livenessProbe.enabled` to turn it on.",
   ),
   {
     value: "coder.affinity",
@@ -196,7 +195,7 @@ export const serverRows: readonly Row[] = [
       (field) =>
         `Deployment spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution.0.${field}`,
     ),
-    note: "It selects pods by the operator's labels. Another affinity goes into `affinity`.",
+    note: "It selects pods by the operator's labels. For other affinities use `affinity`.",
   },
   inPod("topologySpreadConstraints", [
     { maxSkew: 1, topologyKey: "zone", whenUnsatisfiable: "ScheduleAnyway" },
@@ -226,7 +225,7 @@ export const serverRows: readonly Row[] = [
       ],
     },
     shows: [variable("CODER_PROVISIONER_DAEMON_PSK")],
-    note: "Not needed for a CoderProvisioner, which has a key.",
+    note: "Not needed for a CoderProvisioner, which has its own key.",
   },
   templatesRow,
 ];
