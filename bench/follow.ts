@@ -38,11 +38,11 @@ export class Follower implements Disposable {
     await cache.whenSynced();
   }
 
-  /** Reports every pod of a Deployment as ready once its spec is seen, with one request for each spec. */
-  async playKubelet(): Promise<void> {
+  /** Reports every pod of a Deployment, of all by default, as ready once its spec is seen, with one request for each spec. */
+  async playKubelet(of: (deployment: Stored<Deployment>) => boolean = () => true): Promise<void> {
     await this.follow(Deployment, ({ type, object }) => {
       const isReported = object.status?.observedGeneration === object.metadata.generation;
-      if (type !== "deleted" && !isReported) void this.#reportReady(object);
+      if (type !== "deleted" && !isReported && of(object)) void this.#reportReady(object);
     });
   }
 

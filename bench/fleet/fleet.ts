@@ -14,7 +14,7 @@ import { Census, DAEMONS } from "./census.ts";
 import { type Coderds, startCoderds } from "./coderds.ts";
 import { controlPlaneName, provisionerName } from "./names.ts";
 import { type FleetOperator, type StartOperator, startOurs } from "./operators.ts";
-import { playDaemons } from "./pods.ts";
+import { playDaemons, runsDaemons } from "./pods.ts";
 import type { FleetShape } from "./shape.ts";
 
 const WRITERS = 16;
@@ -46,8 +46,14 @@ export async function prepareFleet(
   const coderds = resources.use(await startCoderds(shape, { namespace, databaseUrl }));
   const follower = resources.use(new Follower(person));
   const census = resources.use(new Census(shape.size));
-  await Promise.all([census.begin(follower), follower.playKubelet(), playDaemons(follower, person, coderds)]);
-  for (const [name, value] of Object.entries({ license: fakeLicense(), database: databaseUrl }))
+  await Promise.all([
+    census.begin(follower),
+    follower.playKubelet((deployment) => !runsDaemons(deployment)),
+    playDaemons(follower, person, coderds),
+  ]);
+  // Said here, because the Go operator takes TLS for granted where the URL says nothing.
+  const database = `${databaseUrl}?sslmode=disable`;
+  for (const [name, value] of Object.entries({ license: fakeLicense(), database }))
     await person.create(Secret, { metadata: { namespace, name }, stringData: { [name]: value } });
   const { operator, user } = await start({ cluster, namespace, coderdUrl: coderds.url });
   resources.use(operator);

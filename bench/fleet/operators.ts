@@ -35,7 +35,9 @@ export const startOurs: StartOperator = async ({ cluster, namespace, coderdUrl }
 
 /** Its addresses can't be chosen: no other program may listen there. */
 const READY_URL = "http://127.0.0.1:8081/readyz";
-const LEADS = "successfully acquired lease";
+/** What each of its controllers logs once it leads. */
+const LEADS = "Starting workers";
+const CONTROLLERS = 3;
 const POLL_MS = 20;
 
 /**
@@ -61,7 +63,7 @@ export function startGo(binary: string): StartOperator {
       scratch: dir,
     });
     await untilReady(program, async () => (await fetch(READY_URL)).ok);
-    while (!(await readFile(logFile, "utf8")).includes(LEADS)) await sleep(POLL_MS);
+    while ((await readFile(logFile, "utf8")).split(LEADS).length <= CONTROLLERS) await sleep(POLL_MS);
     const operator = {
       program,
       stop: (signal: NodeJS.Signals) => program.stop(signal),

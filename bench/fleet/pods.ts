@@ -1,4 +1,5 @@
 import { type Client, Deployment, Pod, Secret, type Stored, timestamp } from "kube-controller-runtime";
+import { rolledOutStatus } from "kube-controller-runtime/testing";
 import { keyVariable } from "../../src/operator/provisioner/deployment.ts";
 import type { Follower } from "../follow.ts";
 import type { Coderds } from "./coderds.ts";
@@ -10,14 +11,19 @@ import type { Coderds } from "./coderds.ts";
 export async function playDaemons(follower: Follower, person: Client, coderds: Coderds): Promise<void> {
   const started = new Set<string>();
   await follower.follow(Deployment, ({ type, object }) => {
-    const { uid, name } = object.metadata;
-    if (type === "deleted" || started.has(uid) || !name.startsWith("provisioner-")) return;
+    const { uid } = object.metadata;
+    if (type === "deleted" || started.has(uid) || !runsDaemons(object)) return;
     started.add(uid);
     void startPods(object, person, coderds).catch(() => started.delete(uid));
   });
 }
 
-/** Makes the pods of a provisioner's Deployment, with the key that it names. */
+/** Whether a Deployment is that of a provisioner. */
+export function runsDaemons({ metadata }: Stored<Deployment>): boolean {
+  return metadata.name.startsWith("provisioner-");
+}
+
+/** Makes the pods of a provisioner's Deployment, with the key that it names, and reports them ready there. */
 export async function startPods(
   { metadata, spec }: Stored<Deployment>,
   person: Client,
@@ -52,4 +58,6 @@ export async function startPods(
     containerStatuses: [{ ...running, restartCount: 0, state }],
   };
   for (const ref of refs) await person.patchStatus(Pod, ref, { status });
+  const rolledOut = rolledOutStatus(metadata.generation ?? 0, refs.length);
+  await person.patchStatus(Deployment, { namespace, name }, { status: rolledOut });
 }

@@ -6,7 +6,7 @@ import { MemoryDatabases } from "../../lab/coderd-database/memory.ts";
 import { launchOperator } from "../../lab/operator.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
-import { startPods } from "../fleet/pods.ts";
+import { runsDaemons, startPods } from "../fleet/pods.ts";
 
 /** Whose work a span is part of, and whom it waits for; a run of the operator is a span too. */
 export interface Span {
@@ -122,9 +122,11 @@ async function untilReady(
       const { name, generation = 0 } = deployment.metadata;
       if (seen.has(name)) continue;
       seen.add(name);
-      if (name !== "coder") await startPods(deployment, person, { join });
-      const status = rolledOutStatus(generation, deployment.spec?.replicas ?? 1);
-      await person.patchStatus(Deployment, { namespace: NAMESPACE, name }, { status });
+      if (runsDaemons(deployment)) await startPods(deployment, person, { join });
+      else {
+        const status = rolledOutStatus(generation, deployment.spec?.replicas ?? 1);
+        await person.patchStatus(Deployment, { namespace: NAMESPACE, name }, { status });
+      }
     }
     const coder = await person.get(CoderControlPlane, REF.coder);
     if (coder.status?.licenseTier === "premium") readyAt.coder ??= clock.now() - startedAt;
