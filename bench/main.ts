@@ -103,6 +103,7 @@ async function publish(results: readonly WorkloadResult[], order: readonly strin
 
 function withFigures(page: string, figures: string): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${PAGE} has no place for figures: put ${BEGIN} and ${END}`);
+  if (begin < 0 || end < begin)
+    throw new Error(`${PAGE} has no markers for the figures: add ${BEGIN} and ${END}`);
   return `${page.slice(0, begin + BEGIN.length)}\n\n${figures}\n${page.slice(end)}`;
 }

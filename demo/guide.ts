@@ -29,7 +29,7 @@ interface Idea {
 export function guide(facts: GuideFacts): Line[] {
   return [
     [],
-    [span("  Everything is ready. To play, open another terminal:", "bold")],
+    [span("  Everything is ready. To try it out, open another terminal:", "bold")],
     [],
     command(`export KUBECONFIG=${facts.kubeconfig}`),
     command(`alias kubectl=${facts.kubectl}`),
@@ -49,7 +49,7 @@ export function guide(facts: GuideFacts): Line[] {
     ]),
     ...offer(facts),
     [],
-    [span("  Ctrl-C ends everything and leaves nothing behind.", "bold")],
+    [span("  Press Ctrl-C to stop everything and remove it.", "bold")],
     [],
   ];
 }
@@ -67,11 +67,9 @@ function logs({ operatorLogs, coderd }: GuideFacts): Line[] {
     [span("  Logs:", "bold")],
     [],
     command(`tail -F ${operatorLogs}`),
-    ...(coderd ? [command(`tail -F ${coderd.logs}`), remark(`coderd answers at ${coderd.url}`)] : []),
-    remark(
-      "Pods are played by this demo and there is no kubelet, so `kubectl logs`, `exec` and `port-forward`",
-    ),
-    remark('end with `pods "local" not found`. All else of kubectl works.'),
+    ...(coderd ? [command(`tail -F ${coderd.logs}`), remark(`coderd runs at ${coderd.url}`)] : []),
+    remark("This demo simulates pods without a kubelet, so `kubectl logs`, `exec` and `port-forward`"),
+    remark('fail with `pods "local" not found`. Everything else in kubectl works.'),
   ];
 }
 
@@ -81,9 +79,7 @@ function offer({ offersRealCoder }: GuideFacts): Line[] {
     [],
     [span("  The real Coder")],
     command("make demo REAL=1"),
-    remark(
-      "It has been built on this machine. Pods then run coder and Terraform, with licenses for an hour.",
-    ),
+    remark("It is built on this machine. Pods then run coder and Terraform, with licenses for an hour."),
   ];
 }
 
@@ -93,7 +89,7 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
         {
           title: "Rotate the license",
           command: `kubectl apply -f ${otherLicense}`,
-          effect: "The control plane's license turns from enterprise to premium within a second.",
+          effect: "The control plane's license changes from enterprise to premium within a second.",
         },
       ]
     : [];
@@ -102,25 +98,26 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
     {
       title: "Change tags",
       command: `kubectl patch cprov linux --type merge -p '{"spec":{"tags":{"region":"us"}}}'`,
-      effect: "A new key is made, the daemons move over to it, and only then the old key is deleted.",
+      effect: "The operator creates a new key, restarts the daemons with it, and then deletes the old key.",
     },
     {
       title: "Delete a Secret",
       command: "kubectl delete secret linux-provisioner-key",
-      effect: "coderd shows a key only once, so there is a new key, a new Secret, and daemons that use it.",
+      effect:
+        "coderd shows a key only once, so the operator creates a new key and a new Secret, and restarts the daemons.",
     },
     {
-      title: "Delete what the operator made",
+      title: "Delete objects of the operator",
       command: "kubectl delete deployment,service wsproxy-sydney",
-      effect: "Both are back at once, and the proxy with them.",
+      effect: "The operator recreates both immediately, and the proxy works again.",
     },
     {
-      title: "Kill the leader, as often as you like",
+      title: "Kill the leader",
       command: `kill -9 $(cat ${leaderFile})`,
-      effect: "The standby leads once the lease has run out, in 15 s. A plain kill hands it over within 2 s.",
+      effect: "The standby becomes the leader after the lease expires, in 15 s. Without -9 it takes 2 s.",
     },
     {
-      title: "Ask why",
+      title: "Find a cause",
       command: "kubectl apply -f demo/manifests/trouble.yaml && kubectl coder why provisioner/gpu",
       effect:
         "A pool that needs a missing Secret. `kubectl create secret generic cuda --from-literal=license=any` helps.",
@@ -128,8 +125,7 @@ function ideas({ leaderFile, otherLicense }: GuideFacts): Idea[] {
     {
       title: "Rotate a key",
       command: "kubectl coder rotate provisioner linux && kubectl coder status --watch",
-      effect:
-        "A new key, daemons that move over to it, and the end of the old one. `kubectl coder --help` has more.",
+      effect: "The operator replaces the key without an outage. `kubectl coder --help` lists all commands.",
     },
   ];
 }

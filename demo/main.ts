@@ -11,12 +11,12 @@ import type { WorldOptions } from "./world.ts";
 
 const HELP = `usage: node demo/main.ts [--once] [--within <seconds>] [--real]
 
-  --once               end with 0 when everything is ready, with 1 and the reason when it is not in time
-  --within <seconds>   how long that may take from the moment the manifests are applied (60; 240 with --real)
-  --real               run the Coder that \`make test-e2e\` has built, with a license of its own
+  --once               exit with 0 when everything is ready, or with 1 and the reason on timeout
+  --within <seconds>   timeout, from the time when the manifests are applied (default 60; 240 with --real)
+  --real               run the Coder that \`make test-e2e\` has built, with its own license
 
-  CODER_BINARY         a coder binary to run in the pods; they are simulated otherwise
-  CODER_LICENSE_FILE   the license to upload; a real coderd takes none but real ones
+  CODER_BINARY         a coder binary for the pods; simulated by default
+  CODER_LICENSE_FILE   the license to upload; a real coderd only accepts real ones
 `;
 
 const stop = new AbortController();

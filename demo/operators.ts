@@ -91,7 +91,7 @@ export class Operators implements AsyncDisposable {
       if (this.#stop.signal.aborted) return operator[Symbol.asyncDispose]();
       this.#report(`operator replica ${index + 1} (pid ${operator.program.pid}) is back`);
     } catch (error) {
-      this.#report(`operator replica ${index + 1} does not start: ${messageOf(error)}`);
+      this.#report(`operator replica ${index + 1} failed to start: ${messageOf(error)}`);
     }
   }
 }

@@ -39,7 +39,7 @@ function blocking(conditions: readonly Condition[], generation: number | undefin
   const failing = conditions.find(({ status, type }) => status === "False" && type !== "Ready");
   if (failing) return `${failing.type} is False (${failing.reason}): ${failing.message}`;
   const ready = findCondition(conditions, "Ready");
-  if (!ready) return "Ready is not reported: the operator has not looked at it yet";
+  if (!ready) return "Ready is not reported yet";
   if (ready.status !== "True") return `Ready is ${ready.status} (${ready.reason}): ${ready.message}`;
   if (ready.observedGeneration !== generation) return "Ready is about an older spec";
   return undefined;

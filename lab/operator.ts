@@ -175,7 +175,7 @@ export class RunningOperator implements AsyncDisposable {
 
   assertSynced(): void {
     const missing = this.#parts.manager.unsynced();
-    if (missing.length > 0) throw new Error(`the operator waits for ${missing.join(", ")}`);
+    if (missing.length > 0) throw new Error(`the operator is waiting for ${missing.join(", ")}`);
   }
 
   /** Stops it like SIGTERM; further calls do nothing. */

@@ -63,7 +63,7 @@ export const hotNeighbor: Workload = {
     const hot = await heat(operator, new Storm(person, namespace, SECRETS));
     return [
       ...latencies("change of a quiet one, nothing else going on", alone),
-      ...latencies("repair of a Deployment that somebody scaled, nothing else going on", drift),
+      ...latencies("repair of a scaled Deployment, nothing else going on", drift),
       ...latencies("change of a quiet one, beside the hot one", beside),
       { what: "events of the hot one meanwhile", value: events / beside.seconds, unit: "/s" },
       { what: "processor used meanwhile", value: beside.processorSeconds / beside.seconds, unit: "cores" },

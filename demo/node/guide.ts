@@ -15,7 +15,7 @@ export interface NodeGuideFacts {
 export function nodeGuide(facts: NodeGuideFacts): Line[] {
   return [
     [],
-    [span("  Everything is ready. To play, open another terminal:", "bold")],
+    [span("  Everything is ready. To try it out, open another terminal:", "bold")],
     [],
     command(`export KUBECONFIG=${facts.kubeconfig}`),
     command(`export CODER_CONFIG_DIR=${facts.coderConfig}`),
@@ -26,7 +26,7 @@ export function nodeGuide(facts: NodeGuideFacts): Line[] {
     command(`coder ssh ${facts.workspace}`),
     command("kubectl get pods,pvc --namespace workspaces"),
     command(`coder stop ${facts.workspace} --yes`),
-    remark("Its pod goes, its volume stays; `coder start` brings the pod back."),
+    remark("This deletes its pod and keeps its volume; `coder start` recreates the pod."),
     command(`coder create another --template kubernetes --yes`),
     [],
     [span("  The operator and its objects:", "bold")],
@@ -37,9 +37,9 @@ export function nodeGuide(facts: NodeGuideFacts): Line[] {
     command("kubectl delete pod --selector app.kubernetes.io/name=coder-control-plane"),
     remark("Both replicas of coderd are replaced; `kubectl coder status --watch` shows it."),
     [],
-    remark(`coderd answers at ${facts.coderUrl}. It is built from Go modules, which lack the dashboard.`),
+    remark(`coderd runs at ${facts.coderUrl}. It is built from Go modules, without the dashboard.`),
     [],
-    [span("  Ctrl-C ends everything and leaves nothing behind.", "bold")],
+    [span("  Press Ctrl-C to stop everything and remove it.", "bold")],
     [],
   ];
 }

@@ -66,7 +66,7 @@ describe.skipIf(reason)("a node", () => {
     const { kubectl, kubeconfig } = (await runningNode()) ?? expect.fail("no node runs");
     const { stdout } = await run(kubectl, [`--kubeconfig=${kubeconfig}`, "get", "nodes", "--no-headers"]);
     expect(stdout).toMatch(/^node\s+Ready/);
-    expect(await make("node", "STOP=1")).toContain("nothing is left");
+    expect(await make("node", "STOP=1")).toContain("nothing is left behind");
     await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
   });
 

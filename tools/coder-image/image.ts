@@ -65,7 +65,9 @@ export async function coderImage(
   const platform = currentPlatform();
   const { os, arch } = platform;
   if (os !== "linux")
-    throw new Error(`a Coder image contains programs that are built here, and this is ${os}: use Linux`);
+    throw new Error(
+      `a Coder image contains programs that are built on this machine, which runs ${os}: use Linux`,
+    );
   const busybox = await busyboxFile(architectureOf(arch), context);
   const binaries = await coderBinaries(context, [name, "terraform"]);
   const providers = await terraformProviders(context);
@@ -112,7 +114,7 @@ async function packed(plan: Plan, { env, log }: CoderImagesContext): Promise<Ima
       return { [name]: await pack(plan, name, place) };
     },
   });
-  if (file === undefined) throw new Error(`${name} was packed but is nowhere`);
+  if (file === undefined) throw new Error(`${name} was packed but is missing`);
   return { name: `${NAME}:${version}`, file };
 }
 

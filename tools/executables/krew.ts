@@ -33,9 +33,9 @@ export async function krewManifest({ version, repository }: ReleaseNames, folder
       spec: {
         version: `v${version}`,
         homepage: repository,
-        shortDescription: "See and steer Coder on Kubernetes",
+        shortDescription: "Inspect and manage Coder on Kubernetes",
         description:
-          "Shows control planes, provisioners and workspace proxies of the operator coder-k8s, says why builds wait, imports Helm releases of Coder, and collects what a bug report needs. It acts with your own kubeconfig and rights.\n",
+          "Shows control planes, provisioners and workspace proxies of the operator coder-k8s, explains why builds wait, imports Helm releases of Coder, and collects data for bug reports. It uses your own kubeconfig and permissions.\n",
         platforms: await Promise.all(platforms),
       },
     },

@@ -44,10 +44,10 @@ export function siblingGraph(imports: readonly Import[]): Graph {
   );
 }
 
-/** A folder of one feature of a kind, such as `provisioner/key`. What several kinds share is not of a kind. */
+/** A folder of one feature of a kind, such as `provisioner/key`. Shared folders do not belong to a kind. */
 const FEATURE = /^src\/operator\/(?!coderd\/|workload\/)(?<kind>[^/]+)\/[^/]+\//;
 
-/** Imports of a feature from outside of its kind: steps, plans and effects are nobody else's. */
+/** Imports of a feature from outside its kind: its steps, plans and effects are private. */
 export function strayImports(imports: readonly Import[]): Import[] {
   return imports.filter(([file, target]) => {
     const kind = FEATURE.exec(target)?.groups?.kind;

@@ -66,7 +66,7 @@ function plain(schema: Schema): Schema {
   for (const [keyword, value] of Object.entries(schema)) {
     if (plainKeywords.has(keyword)) kept[keyword] = value;
     else if (!droppedKeywords.has(keyword) && !hasSchemas(keyword)) {
-      throw new Error(`keyword ${keyword} cannot be expressed in a CRD`);
+      throw new Error(`keyword ${keyword} is not supported in a CRD`);
     }
   }
   return kept;

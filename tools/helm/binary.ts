@@ -36,7 +36,7 @@ export async function helmBinary(context: HelmContext = defaultContext()): Promi
     what: "helm",
     make: async (_, place) => ({ helm: (await onPath(env, pinned)) ?? (await make(pinned, place, context)) }),
   });
-  if (helm === undefined) throw new Error("helm was prepared but is nowhere");
+  if (helm === undefined) throw new Error("helm was prepared but is missing");
   return helm;
 }
 

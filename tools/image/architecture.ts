@@ -51,5 +51,5 @@ export function architectureOf(platform: string): Architecture {
   const found = ARCHITECTURES.find((architecture) => architecture.name === name);
   if (found !== undefined) return found;
   const known = ARCHITECTURES.map((architecture) => `linux/${architecture.name}`).join(" and ");
-  throw new Error(`there are images for ${known}, not for "${platform}"`);
+  throw new Error(`unknown platform "${platform}"; use one of ${known}`);
 }

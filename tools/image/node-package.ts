@@ -57,7 +57,7 @@ export async function nodePackage(wanted: NodePackage, log: Log): Promise<(name:
   });
   return (name) => {
     const path = files[name];
-    if (!path) throw new Error("Node was fetched but is nowhere");
+    if (!path) throw new Error("Node was downloaded but is missing");
     return path;
   };
 }
@@ -83,6 +83,6 @@ async function fetchPackage({ name, version, integrity }: NodePackage, scratch: 
   await promisify(execFile)("npm", args, { cwd: scratch });
   const archive = await readFile(join(scratch, `${name}-${version}.tgz`));
   const got = `sha512-${createHash("sha512").update(archive).digest("base64")}`;
-  if (got !== integrity) throw new Error(`${name}@${version} is not what the project pins: ${got}`);
+  if (got !== integrity) throw new Error(`${name}@${version} does not match the pinned integrity: ${got}`);
   return archive;
 }

@@ -25,7 +25,7 @@ The node is ready.
   Postgres  ${postgres}
             (in pods also postgres.database.svc:5432)
   Images    ${[operator, ...coder].join("\n            ")}
-${coder.length === 0 ? "            Those of Coder are not built yet: `make coder-image` builds them once, in half an hour.\n" : ""}
+${coder.length === 0 ? "            The images of Coder are not built yet: `make coder-image` builds them once, in half an hour.\n" : ""}
   Install the operator:  helm install coder-k8s charts/coder-k8s --namespace coder-system --create-namespace
   Stop the node:         make node STOP=1
 `);
@@ -38,8 +38,8 @@ ${coder.length === 0 ? "            Those of Coder are not built yet: `make code
 async function stop(): Promise<void> {
   await stopNode();
   const left = await leftovers();
-  if (left.length > 0) throw new Error(`the node has left something behind:\n${left.join("\n")}`);
-  log("stopped; nothing is left");
+  if (left.length > 0) throw new Error(`the node left resources behind:\n${left.join("\n")}`);
+  log("stopped; nothing is left behind");
 }
 
 try {

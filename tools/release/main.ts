@@ -22,7 +22,7 @@ const { values } = parseArgs({
 
 try {
   const { version, out } = values;
-  if (!VERSION.test(version)) throw new Error("say which: make release VERSION=1.2.3");
+  if (!VERSION.test(version)) throw new Error("set the version: make release VERSION=1.2.3");
   const published = await buildRelease({
     names: { ...releaseNames(), version },
     dryRun: values["dry-run"],

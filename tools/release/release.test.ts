@@ -37,7 +37,7 @@ function release(change: Partial<ReleaseOptions>): Promise<unknown> {
 
 test.each([
   ["names that lead nowhere", { names: releaseNames({}) }, /set IMAGE and REPOSITORY/],
-  ["no commit", { commit: undefined }, /made from a commit/],
+  ["no commit", { commit: undefined }, /a release requires a commit/],
   ["uncommitted changes", { commit: { ...commit, revision: "0123-dirty" } }, /commit your changes first/],
   ["no section in the changelog", { changelog: "## [Unreleased]\n\n- A\n" }, /no section \[0\.2\.0\]/],
 ])("a release with %s is refused", async (_, change, words) => {
@@ -46,6 +46,6 @@ test.each([
 
 test("a folder that holds something else is left alone", async () => {
   writeFileSync(join(out, "thesis.txt"), "");
-  await expect(release({})).rejects.toThrow(/is not empty and holds no release/);
+  await expect(release({})).rejects.toThrow(/is not empty and does not contain a release/);
   expect(existsSync(join(out, "thesis.txt"))).toBe(true);
 });

@@ -58,14 +58,16 @@ export async function buildRelease(options: ReleaseOptions): Promise<Published> 
 function refuseUnpublishable({ names, commit }: ReleaseOptions): void {
   const local = [names.image, names.repository].find((name) => /^(https:\/\/)?localhost\//.test(name));
   if (local !== undefined) throw new Error(`set IMAGE and REPOSITORY: "${local}" is a placeholder`);
-  if (commit === undefined) throw new Error("a release is made from a commit, and there is none here");
-  if (commit.revision.endsWith("-dirty")) throw new Error("commit your changes first: no commit has them");
+  if (commit === undefined) throw new Error("a release requires a commit, but this is not a repository");
+  if (commit.revision.endsWith("-dirty")) throw new Error("commit your changes first");
 }
 
 /** Other files in the folder belong to the user. */
 async function emptyFolder(dir: string): Promise<void> {
   if (existsSync(dir) && !existsSync(join(dir, CHECKSUMS)) && (await readdir(dir)).length > 0) {
-    throw new Error(`${dir} is not empty and holds no release: choose another folder by OUT, or remove it`);
+    throw new Error(
+      `${dir} is not empty and does not contain a release: choose another folder with OUT, or remove it`,
+    );
   }
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });

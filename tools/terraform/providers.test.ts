@@ -25,6 +25,6 @@ test("providers have the addresses that templates name, and versions as Terrafor
 test("without Go, one sentence says what to do", async () => {
   const env = { ...machine.env, PATH: "/nowhere" };
   await expect(terraformProviders({ ...machine.context(), env })).rejects.toThrow(
-    `${names.join(", ")} cannot be built: Go is not installed; install Go.`,
+    `${names.join(", ")} can't be built: Go is not installed; install Go.`,
   );
 });

@@ -51,7 +51,7 @@ export async function terraformProviders({ env, log }: ProvidersContext): Promis
   });
   return pinned.map(({ name, source, version }) => {
     const file = found[name];
-    if (file === undefined) throw new Error(`${name} was prepared but is nowhere`);
+    if (file === undefined) throw new Error(`${name} was prepared but is missing`);
     return { source, version: version.replace(/^v/, ""), file };
   });
 }
@@ -100,7 +100,7 @@ async function make(
   for (const provider of providers.filter(({ name }) => missing.includes(name))) {
     const built = await buildBinary(provider, place.scratch, context).catch((cause) => {
       throw cause instanceof GoMissingError
-        ? new Error(`${missing.join(", ")} cannot be built: Go is not installed; install Go.`, { cause })
+        ? new Error(`${missing.join(", ")} can't be built: Go is not installed; install Go.`, { cause })
         : cause;
     });
     made[provider.name] = await place.cache.store(provider.name, built);

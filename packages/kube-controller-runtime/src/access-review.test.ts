@@ -27,7 +27,7 @@ test.each([
   [undefined, "unauthenticated"],
   ["Basic c2NyYXBlcg==", "unauthenticated"],
   ["Bearer ", "unauthenticated"],
-  ["Bearer nobody", "unauthenticated"],
+  ["Bearer unknown", "unauthenticated"],
   ["Bearer guest", "forbidden"],
   ["Bearer scraper", "allowed"],
 ])("the header %j is %s", async (header, access) => {

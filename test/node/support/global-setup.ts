@@ -87,7 +87,7 @@ async function ownPlace(owned: AsyncDisposableStack): Promise<TestCluster> {
 async function startedNode(owned: AsyncDisposableStack, log: Log): Promise<LocalNode> {
   owned.defer(async () => {
     const left = await leftovers();
-    if (left.length > 0) throw new Error(`the node has left something behind:\n${left.join("\n")}`);
+    if (left.length > 0) throw new Error(`the node left resources behind:\n${left.join("\n")}`);
   });
   const node = owned.use(await startNode({ log }));
   await startNodePostgres(node);

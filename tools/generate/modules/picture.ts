@@ -22,7 +22,7 @@ interface Spot {
 export function modulePicture(): string {
   const graph = moduleGraph(projectImports(repository));
   const cycle = findCycle(graph);
-  if (cycle) throw new Error(`folders import each other in a circle: ${cycle.join(" → ")}`);
+  if (cycle) throw new Error(`folders form an import cycle: ${cycle.join(" → ")}`);
   return draw(withoutImplied(graph));
 }
 

@@ -124,7 +124,7 @@ describe("a child", () => {
     expect((await stored()).data).toEqual({ a: "1" });
   });
 
-  test("whose label or annotation of ours was changed is put right", async () => {
+  test("whose label or annotation of ours was changed is restored", async () => {
     const metadata = { labels: { ours: "1" }, annotations: { ours: "1" } };
     await apply({}, metadata);
     for (const patch of [{ labels: { ours: "2" } }, { annotations: { ours: null } }]) {

@@ -73,7 +73,7 @@ interface Child<T extends KubeObject> {
 export class Children {
   readonly #client: Client;
   readonly #options: ChildrenOptions;
-  /** Children as the caches have them of which nobody has changed a field since they were applied last. */
+  /** Cached children whose fields have not changed since they were applied last. */
   readonly #unchanged = new WeakSet<Stored<KubeObject>>();
 
   constructor(options: ChildrenOptions) {
@@ -162,8 +162,8 @@ export class Children {
   }
 
   /**
-   * The result of an `apply` of the owner's child, without persisting it. Resolves with `undefined` if there
-   * is no such child, and without a request if the apply would be skipped.
+   * The result of an `apply` of the owner's child, without persisting it. Resolves with `undefined` if the
+   * child does not exist, and without a request if the apply would be skipped.
    */
   async preview<T extends KubeObject>(
     kind: Kind<T>,

@@ -167,7 +167,7 @@ export class ControllerRunner {
     if (this.#references.size === 0) return;
     const objects = this.#environment.caches.of(this.#controller.kind);
     objects.onChange(({ object, type, ownWrite }) => {
-      // What a run writes is not what its object refers to.
+      // Writes of a run do not change the references of its object.
       if (ownWrite && type !== "deleted") return;
       this.#tolerate(object, () => this.#declareReferences(keyOfObject(object)));
     });

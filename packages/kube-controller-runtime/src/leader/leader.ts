@@ -155,7 +155,7 @@ export class Leader {
     return undefined;
   }
 
-  /** How long the claim is valid, counted from before its request, by the clock that advanced more. */
+  /** The remaining time of the claim, counted from the start of its request, by the clock that advanced more. */
   #timeLeft(): number {
     if (!this.#claim) return 0;
     const { clock } = this.#options;

@@ -40,7 +40,7 @@ destructiveContract("a client whose history is gone", (api) => {
   test.each([
     ["streaming", undefined],
     ["paging", refusesStreamingLists],
-  ])("makes its watcher list anew by %s: deletions of the meantime show as missing", async (_, fault) => {
+  ])("makes its watcher relist by %s: objects deleted in the meantime are missing", async (_, fault) => {
     await write("kept", "1");
     await write("lost", "1");
     api().transport.fault = fault;

@@ -19,7 +19,7 @@ export class Directory {
   }
 
   async #send(id: string, request: RequestInit, fence: Fence): Promise<void> {
-    // Another process may be the leader by now and send the same or the opposite request.
+    // Another process may already be the leader and send the same or the opposite request.
     fence.assertLeading();
     const { signal } = fence;
     const response = await fetch(`${this.#url}/teams/${id}`, { ...request, signal });
