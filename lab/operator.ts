@@ -21,7 +21,7 @@ import {
 import { CoderClients } from "../src/coder/clients.ts";
 import type { Route } from "../src/coder/http/route.ts";
 import { type OperatorAccess, operatorAccess } from "../src/coder/operator-access/access.ts";
-import { DaemonObserver } from "../src/operator/coderd/daemons.ts";
+import { SharedAnswers } from "../src/operator/coderd/shared-answers.ts";
 import { controllers } from "../src/operator/controllers.ts";
 import { ownershipMarks } from "../src/operator/names.ts";
 import type { Tenancy } from "../src/operator/workload/rbac/tenancy.ts";
@@ -49,6 +49,8 @@ export interface OperatorOptions {
   readonly tenancy?: Tenancy;
   /** Called for a token that a deletion could not revoke. */
   readonly tokenLeftBehind?: () => void;
+  /** Receives each entity that a deletion left behind. */
+  readonly entityLeftBehind?: () => void;
   /** How to reach coderd's databases; defaults to `pg`. */
   readonly database?: OperatorAccess;
   /** The clock for waits and decisions. Requests use real time, so that they survive a jump. */
@@ -127,9 +129,10 @@ export async function launchOperator(
       {
         coderd,
         database: database ?? operatorAccess({ clock, fence }),
-        daemons: new DaemonObserver(clock),
+        answers: new SharedAnswers(clock),
         random,
         clusterDomain: options.clusterDomain ?? "cluster.local",
+        ...(options.entityLeftBehind ? { entityLeftBehind: options.entityLeftBehind } : {}),
         ...(options.tokenLeftBehind ? { tokenLeftBehind: options.tokenLeftBehind } : {}),
       },
       options.tenancy,

@@ -6,6 +6,7 @@ import { PLAIN_APPEARANCE } from "./appearance.ts";
 import { entitlementsOf } from "./entitlements.ts";
 import { Faults, matches } from "./faults.ts";
 import { ReplicaHealth } from "./health.ts";
+import { InsideState } from "./inside.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
 import { type Traits, traitsOf } from "./traits.ts";
@@ -13,12 +14,12 @@ import type { SimulatedWorkspace } from "./workspaces.ts";
 
 export interface Organization {
   readonly id: string;
-  readonly name: string;
-  readonly display_name: string;
-  readonly icon: string;
-  readonly description: string;
+  name: string;
+  display_name: string;
+  icon: string;
+  description: string;
   readonly created_at: string;
-  readonly updated_at: string;
+  updated_at: string;
   readonly is_default: boolean;
 }
 
@@ -88,7 +89,8 @@ export class CoderdDeployment {
   readonly now: () => number;
   readonly requestsPerMinute: number | undefined;
   readonly builtInDaemons: number;
-  readonly organizations: readonly Organization[];
+  organizations: readonly Organization[];
+  readonly inside: InsideState;
   readonly redirectsTo: string | undefined;
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
@@ -124,6 +126,7 @@ export class CoderdDeployment {
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
     this.organizations = [this.#organization("coder", true), ...others];
+    this.inside = new InsideState(this.organizations);
   }
 
   /** The responses of its version. */
@@ -209,6 +212,14 @@ export class CoderdDeployment {
 
   acceptedProxy(token: string): SimulatedProxy | undefined {
     return this.proxies.find((proxy) => proxy.token === token);
+  }
+
+  /** Makes an organization, with the group that everybody in it is in. */
+  addOrganization(name: string, more: Partial<Organization> = {}): Organization {
+    const organization = { ...this.#organization(name, false), ...more };
+    this.organizations = [...this.organizations, organization];
+    this.inside.open(organization);
+    return organization;
   }
 
   #organization(name: string, isDefault: boolean): Organization {

@@ -1,12 +1,15 @@
 import type { Account } from "./accounts.ts";
-import type { CoderdDeployment, Organization } from "./deployment.ts";
+import type { CoderdDeployment } from "./deployment.ts";
 import { forbidden, json, message, notFound, type Reply, routeNotFound, signedOut } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
 import { announcementRoutes } from "./routes-announcements.ts";
+import { groupRoutes } from "./routes-groups.ts";
 import { keyRoutes } from "./routes-keys.ts";
 import { licenseRoutes } from "./routes-licenses.ts";
+import { organizationRoutes, organizationView } from "./routes-organizations.ts";
 import { proxyRoutes } from "./routes-proxies.ts";
 import { queueRoutes } from "./routes-queue.ts";
+import { signOnRoutes } from "./routes-sign-on.ts";
 import { workspaceRoutes } from "./routes-workspaces.ts";
 
 const openRoutes: readonly Route[] = [
@@ -48,6 +51,9 @@ const routes: readonly Route[] = [
   ...proxyRoutes,
   ...workspaceRoutes,
   ...announcementRoutes,
+  ...organizationRoutes,
+  ...groupRoutes,
+  ...signOnRoutes,
 ];
 
 /** Finds the route of a request and its parameters, like coderd's router. */
@@ -118,10 +124,6 @@ async function getToken({ deployment, params, account }: Call): Promise<Reply> {
 async function deleteToken({ deployment, params, account }: Call): Promise<Reply> {
   const isGone = await deployment.accounts.revoke(params.key ?? "", account.id);
   return isGone ? { status: 204, text: "" } : notFound;
-}
-
-function organizationView(organization: Organization, { traits }: CoderdDeployment) {
-  return { ...organization, ...traits.more.organization };
 }
 
 function buildInfo({ deployment }: Call): Reply {

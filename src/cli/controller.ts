@@ -9,7 +9,7 @@ import {
 import { CoderClients } from "../coder/clients.ts";
 import { operatorAccess } from "../coder/operator-access/access.ts";
 import { type FinishedCall, timed } from "../coder/timed.ts";
-import { DaemonObserver } from "../operator/coderd/daemons.ts";
+import { SharedAnswers } from "../operator/coderd/shared-answers.ts";
 import { controllers } from "../operator/controllers.ts";
 import { OperatorMetrics } from "../operator/metrics/metrics.ts";
 import { LEASE_NAME, ownershipMarks } from "../operator/names.ts";
@@ -67,15 +67,15 @@ export async function runController(
     const database = timed(operatorAccess({ clock: systemClock, fence }), systemClock, (call) =>
       metrics.databaseCalled(call),
     );
-    const daemons = new DaemonObserver(systemClock);
     return controllers(
       {
         coderd,
         database,
-        daemons,
+        answers: new SharedAnswers(systemClock),
         clusterDomain,
         random: Math.random,
         tokenLeftBehind: () => metrics.tokenLeftBehind(),
+        entityLeftBehind: () => metrics.entityLeftBehind(),
         queueObserved: (controlPlane, numbers) => metrics.queueObserved(controlPlane, numbers),
       },
       { operatorNamespace, workspaceNamespaces: options.workspaceNamespaces },

@@ -7,6 +7,7 @@ import type { Answer, AnswerShape } from "./http/answer.ts";
 import { classify, transient } from "./http/classify.ts";
 import type { HttpRequest } from "./http/host.ts";
 import { NoAnswer } from "./http/no-answer.ts";
+import { type InsideCalls, insideCalls } from "./inside/calls.ts";
 import * as model from "./model.ts";
 import * as provisioning from "./provisioning.ts";
 import { proxyOfToken } from "./proxy-token.ts";
@@ -25,7 +26,7 @@ interface ProxyRegistration {
  * API of one coderd with one token. Remote failures are return values; a method throws only on a programming
  * error. The client does not retry; the caller's queue does.
  */
-export interface CoderClient {
+export interface CoderClient extends InsideCalls {
   buildInfo(): CoderResult<model.BuildInfo>;
   /** Returns the user of the token. Use it to check a token, because entitlements need no authentication. */
   currentUser(): CoderResult<model.User>;
@@ -126,6 +127,7 @@ export function coderClient(options: ClientOptions): CoderClient {
   const keys = (nameOrId: string) => `${organization(nameOrId)}/provisionerkeys`;
   const proxy = (nameOrId: string) => `/api/v2/workspaceproxies/${encodeURIComponent(nameOrId)}`;
   return {
+    ...insideCalls(call),
     buildInfo: () => get("/api/v2/buildinfo", model.buildInfo),
     currentUser: () => get("/api/v2/users/me", model.user),
     tokenEnd: () => {

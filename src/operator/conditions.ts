@@ -35,6 +35,9 @@ export const DAEMONS_UNKNOWN = "DaemonsUnknown";
 /** The control plane does not have a token for the provisioner yet. */
 const NO_ACCESS = "OperatorAccessNotReady";
 
+/** Reasons while coderd lacks something that a spec names. */
+const MISSING_REASONS = ["OrganizationMissing", "GroupsMissing", "RolesMissing"] as const;
+
 const ROLLOUT_REASONS = ["RollingOut", "ScaledToZero", "NamesTaken"] as const;
 
 /** Conditions of the objects that pods of every kind need. */
@@ -102,6 +105,18 @@ export const workspaceProxyConditions = {
   ...rollout,
   ...outcome,
   health: { type: "Healthy", polarity: "good", inReady: true, isAsked: true, quiet: ["NotReported"] },
+  ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
+} as const satisfies Table;
+
+/** Of all kinds that describe an entity in coderd. */
+export const entityConditions = {
+  controlPlane: { type: "ControlPlaneReady", polarity: "good", inReady: true, quiet: [UNREPORTED] },
+  operatorAccess: { type: "OperatorAccessReady", polarity: "good", inReady: true, quiet: [NO_ACCESS] },
+  // What is missing may come with the same `kubectl apply`.
+  synced: { type: "Synced", polarity: "good", inReady: true, quiet: MISSING_REASONS },
+  conflict: { type: CONFLICT, polarity: "bad" },
+  reconciling: { type: "Reconciling", polarity: "informative" },
+  stalled: { type: "Stalled", polarity: "bad", isRepeated: true },
   ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
 } as const satisfies Table;
 

@@ -17,7 +17,10 @@ const childrenOf: Record<string, (object: Stored<KubeObject>) => KubeObject[]> =
   CoderWorkspaceProxy: workspaceProxyChildren,
 };
 
-test.each(readdirSync(samples))("children of the sample %s are those that were reviewed", async (file) => {
+/** What describes an entity in coderd has no children. */
+const withChildren = readdirSync(samples).filter((file) => !/^(organization|group)-/.test(file));
+
+test.each(withChildren)("children of the sample %s are those that were reviewed", async (file) => {
   const sample: KubeObject = parse(readFileSync(`${samples}/${file}`, "utf8"));
   const children = childrenOf[sample.kind ?? ""]?.(stored(sample)) ?? [];
   const documents = children.map((child) => stringify(child, { aliasDuplicateObjects: false }));

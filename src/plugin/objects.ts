@@ -1,5 +1,11 @@
 import { find, isForbidden, type Kind, type Pod, type Stored } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../api/v1alpha1/kinds.ts";
 import { managedByUs } from "../operator/managed-objects.ts";
 import { APPS, identityOf } from "../operator/names.ts";
 import { podOwner, podOwnerOfLabels } from "../operator/workload/pods/our-pods.ts";
@@ -8,7 +14,12 @@ import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";
 
 /** An object of any of the operator's kinds. */
-export type OurObject = CoderControlPlane | CoderProvisioner | CoderWorkspaceProxy;
+export type OurObject =
+  | CoderControlPlane
+  | CoderProvisioner
+  | CoderWorkspaceProxy
+  | CoderOrganization
+  | CoderGroup;
 
 interface NamedKind {
   readonly kind: Kind<OurObject>;
@@ -20,6 +31,11 @@ export const OUR_KINDS: readonly NamedKind[] = [
   { kind: CoderControlPlane, names: ["controlplane", "ccp", "codercontrolplane", "codercontrolplanes"] },
   { kind: CoderProvisioner, names: ["provisioner", "cprov", "coderprovisioner", "coderprovisioners"] },
   { kind: CoderWorkspaceProxy, names: ["proxy", "cwp", "coderworkspaceproxy", "coderworkspaceproxies"] },
+  {
+    kind: CoderOrganization,
+    names: ["organization", "corg", "coderorganization", "coderorganizations"],
+  },
+  { kind: CoderGroup, names: ["group", "cgrp", "codergroup", "codergroups"] },
 ];
 
 /** Selects the objects that the operator created. */

@@ -5,6 +5,7 @@ import {
   CHOSEN_REASONS,
   type ConditionRow,
   controlPlaneConditions,
+  entityConditions,
   provisionerConditions,
   quietReasonsOf,
   WARNING_REASONS,
@@ -26,7 +27,7 @@ export interface Problem {
   readonly since?: string;
 }
 
-const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions, entityConditions];
 /** By type; a type means the same for every kind. Types of a newer operator are absent. */
 const rows: ReadonlyMap<string, ConditionRow> = new Map(
   tables.flatMap((table) => Object.values<ConditionRow>(table)).map((row) => [row.type, row]),

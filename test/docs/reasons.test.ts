@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   type ConditionRow,
   controlPlaneConditions,
+  entityConditions,
   provisionerConditions,
   workspaceProxyConditions,
 } from "../../src/operator/conditions.ts";
@@ -40,6 +41,8 @@ const others = new Set([
     " ",
   ),
   ..."CoderControlPlane CoderProvisioner CoderWorkspaceProxy".split(" "),
+  // Policies of what describes an entity in coderd, and the end of reasons for names that it lacks.
+  ..."Manage Observe Retain Delete Missing".split(" "),
   // Strategies of an upgrade, and what its backup is made by.
   ..."Safe Rolling Backup Cluster Complete".split(" "),
   // How far an announcement is.
@@ -57,7 +60,7 @@ const others = new Set([
   ..."FailedCreatePodSandBox NetworkNotReady ProbeError".split(" "),
 ]);
 
-const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions];
+const tables = [controlPlaneConditions, provisionerConditions, workspaceProxyConditions, entityConditions];
 const rows = tables.map((table) => Object.values<ConditionRow>(table));
 const types = rows.map((table) => table.map(({ type }) => type));
 
@@ -66,6 +69,8 @@ describe("the page of conditions and reasons", () => {
     ["CoderControlPlane", types[0]],
     ["CoderProvisioner", types[1]],
     ["CoderWorkspaceProxy", types[2]],
+    ["CoderOrganization", types[3]],
+    ["CoderGroup", types[3]],
   ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
     expect(explained(kind)).toEqual(conditions);
   });

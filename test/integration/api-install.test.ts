@@ -3,6 +3,7 @@ import { type LocalCluster, startCluster } from "kube-controller-runtime/testing
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const folder = (path: string) => fileURLToPath(new URL(`../../config/${path}`, import.meta.url));
+/** Those of which objects were stored before there were rules. */
 const kinds = ["codercontrolplane", "coderprovisioner", "coderworkspaceproxy"] as const;
 const crdNames = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"].map(
   (plural) => `${plural}.coder.com`,
@@ -113,7 +114,7 @@ describe("kubectl get coder", () => {
     );
   });
 
-  it.each(["ccp", "cprov", "cwp"])("has the short name %s", async (short) => {
+  it.each(["ccp", "cprov", "cwp", "corg", "cgrp"])("has the short name %s", async (short) => {
     await kubectl("get", short);
   });
 });

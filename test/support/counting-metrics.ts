@@ -9,6 +9,7 @@ export class CountingMetrics extends OperatorMetrics {
   running = 0;
   readonly errors: unknown[] = [];
   tokensLeftBehind = 0;
+  entitiesLeftBehind = 0;
   /** By controller, so that an operator that is started anew takes the place of the one before. */
   readonly #depths = new Map<string, () => number>();
 
@@ -43,6 +44,11 @@ export class CountingMetrics extends OperatorMetrics {
   override tokenLeftBehind(): void {
     this.tokensLeftBehind++;
     super.tokenLeftBehind();
+  }
+
+  override entityLeftBehind(): void {
+    this.entitiesLeftBehind++;
+    super.entityLeftBehind();
   }
 
   override reconciled(...[controller, outcome]: Parameters<OperatorMetrics["reconciled"]>): void {

@@ -6,14 +6,13 @@ import { promisify } from "node:util";
 import { createCertificateAuthority, eventually } from "kube-controller-runtime/testing";
 import { expect } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
+import * as kinds from "../../src/api/v1alpha1/kinds.ts";
 import { coderCharts } from "../../tools/coder/charts.ts";
 import { OLDER } from "../../tools/coder/pins.ts";
 import { helmFor, succeeded } from "./helm.ts";
 
 const TROUBLE = fileURLToPath(new URL("../../demo/manifests/trouble.yaml", import.meta.url));
-const CRDS = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"].map(
-  (plural) => `${plural}.coder.com`,
-);
+const CRDS = Object.values(kinds).map(({ plural }) => `${plural}.coder.com`);
 const DAY_MS = 86_400_000;
 
 /** A running demo, as somebody uses it who read its guide. */

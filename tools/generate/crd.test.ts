@@ -76,8 +76,14 @@ describe.each(crds)("$path", ({ content, crd }) => {
   });
 });
 
-it("gives the three kinds their short names and one category", () => {
+it("gives the kinds their short names and one category", () => {
   const names = crds.map(({ crd }) => crd.spec.names);
-  expect(names.map(({ shortNames }) => shortNames)).toEqual([["ccp"], ["cprov"], ["cwp"]]);
-  expect(names.map(({ categories }) => categories)).toEqual([["coder"], ["coder"], ["coder"]]);
+  expect(names.map(({ shortNames }) => shortNames)).toEqual([
+    ["ccp"],
+    ["cprov"],
+    ["cwp"],
+    ["corg"],
+    ["cgrp"],
+  ]);
+  expect(names.map(({ categories }) => categories)).toEqual(Array(names.length).fill(["coder"]));
 });

@@ -1,5 +1,7 @@
 import {
   controlPlaneDefinition,
+  groupDefinition,
+  organizationDefinition,
   provisionerDefinition,
   workspaceProxyDefinition,
 } from "../../src/api/v1alpha1/definitions.ts";
@@ -10,6 +12,8 @@ export const resources: readonly ResourceDefinition[] = [
   controlPlaneDefinition,
   provisionerDefinition,
   workspaceProxyDefinition,
+  organizationDefinition,
+  groupDefinition,
 ];
 
 export { permissions } from "../../src/operator/rules.ts";

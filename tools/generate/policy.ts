@@ -1,3 +1,4 @@
+import { ENTITY_ID_ANNOTATION, ENTITY_OBJECTS } from "../../src/operator/inside/object.ts";
 import { operatorName, operatorNamespace } from "./rbac.ts";
 
 /*
@@ -51,6 +52,29 @@ const pods: Policy = {
       expression: `variables.isSame || ${checks("apps", "deployments", "create", "request.namespace")}`,
       messageExpression:
         "'the operator runs pods for this object: that needs the right to create deployments in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      reason: "Forbidden",
+    },
+  ],
+};
+
+/** The annotation chooses an entity, as the spec does. */
+const entityId = (object: string) => `${object}.metadata.?annotations[?'${ENTITY_ID_ANNOTATION}']`;
+
+const sameEntity = {
+  name: "isSame",
+  expression: `${sameSpec.expression} && ${entityId("object")} == ${entityId("oldObject")}`,
+} as const;
+
+/** The operator acts inside coderd with an owner's token, which pods of the namespace can mount. */
+const inside: Policy = {
+  suffix: "inside",
+  resources: ENTITY_OBJECTS.map(({ plural }) => plural),
+  variables: [sameEntity],
+  validations: [
+    {
+      expression: `variables.isSame || ${checks("", "pods", "create", "request.namespace")}`,
+      messageExpression:
+        "'the operator acts with the token of an owner of coderd for this object: that needs the right to create pods in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
       reason: "Forbidden",
     },
   ],
@@ -247,7 +271,7 @@ function objectsOf({ suffix, resources, variables, validations }: Policy, prefix
   return [policy, binding];
 }
 
-const policies = [pods, scale, exposure, children, workspaceNamespaces, extraRules];
+const policies = [pods, inside, scale, exposure, children, workspaceNamespaces, extraRules];
 
 /** The policies and their bindings as plain manifests. */
 export function admissionPolicies(): object[] {

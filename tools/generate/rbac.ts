@@ -1,4 +1,5 @@
 import { accessReviewRules, type PolicyRule, type Verb } from "kube-controller-runtime";
+import { resources } from "./inputs.ts";
 
 export const operatorName = "coder-k8s";
 export const operatorNamespace = "coder-system";
@@ -95,7 +96,7 @@ export function clusterRole(permissions: readonly PolicyRule[]): object {
   };
 }
 
-const ourResources = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"];
+const ourResources = resources.map(({ kind }) => kind.plural);
 
 const scales = ["coderprovisioners/scale", "coderworkspaceproxies/scale"];
 

@@ -55,3 +55,11 @@ export const probeDefaults = {
 
 export const readinessProbeDefault = { enabled: true } as const;
 export const livenessProbeDefault = { enabled: false } as const;
+
+/** What the specs of entities at coderd leave out. */
+export const insideDefaults = {
+  adopt: false,
+  deletionPolicy: "Retain",
+  managementPolicy: "Manage",
+  organizationName: "default",
+} as const;

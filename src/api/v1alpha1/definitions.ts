@@ -1,5 +1,13 @@
 import { controlPlane } from "./control-plane.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "./kinds.ts";
+import { group } from "./group.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "./kinds.ts";
+import { organization } from "./organization.ts";
 import { provisioner } from "./provisioner.ts";
 import type { ResourceDefinition } from "./schema.ts";
 import { workspaceProxy } from "./workspace-proxy.ts";
@@ -10,5 +18,7 @@ import { workspaceProxy } from "./workspace-proxy.ts";
  */
 
 export const controlPlaneDefinition: ResourceDefinition = { kind: CoderControlPlane, ...controlPlane };
+export const groupDefinition: ResourceDefinition = { kind: CoderGroup, ...group };
+export const organizationDefinition: ResourceDefinition = { kind: CoderOrganization, ...organization };
 export const provisionerDefinition: ResourceDefinition = { kind: CoderProvisioner, ...provisioner };
 export const workspaceProxyDefinition: ResourceDefinition = { kind: CoderWorkspaceProxy, ...workspaceProxy };

@@ -1,5 +1,7 @@
 import { type KubeObject, kind } from "kube-controller-runtime";
 import type { ControlPlaneSpec, ControlPlaneStatus } from "./control-plane.ts";
+import type { GroupSpec, GroupStatus } from "./group.ts";
+import type { OrganizationSpec, OrganizationStatus } from "./organization.ts";
 import type { ProvisionerSpec, ProvisionerStatus } from "./provisioner.ts";
 import type { WorkspaceProxySpec, WorkspaceProxyStatus } from "./workspace-proxy.ts";
 
@@ -17,12 +19,19 @@ interface CustomResource<Spec, Status> extends KubeObject {
 }
 
 export type CoderControlPlane = CustomResource<ControlPlaneSpec, ControlPlaneStatus>;
+export type CoderGroup = CustomResource<GroupSpec, GroupStatus>;
+export type CoderOrganization = CustomResource<OrganizationSpec, OrganizationStatus>;
 export type CoderProvisioner = CustomResource<ProvisionerSpec, ProvisionerStatus>;
 export type CoderWorkspaceProxy = CustomResource<WorkspaceProxySpec, WorkspaceProxyStatus>;
 
 export const CoderControlPlane = kind<CoderControlPlane>(apiVersion, {
   kind: "CoderControlPlane",
   plural: "codercontrolplanes",
+});
+export const CoderGroup = kind<CoderGroup>(apiVersion, { kind: "CoderGroup", plural: "codergroups" });
+export const CoderOrganization = kind<CoderOrganization>(apiVersion, {
+  kind: "CoderOrganization",
+  plural: "coderorganizations",
 });
 export const CoderProvisioner = kind<CoderProvisioner>(apiVersion, {
   kind: "CoderProvisioner",

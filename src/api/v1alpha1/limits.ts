@@ -9,3 +9,15 @@ export const maxBannerLength = 1_024;
 
 /** The operator records host names only up to this number of replicas. */
 export const maxUpgradeHosts = 100;
+
+/** Longest name of an organization, a user and a role in coderd. */
+export const maxUsernameLength = 32;
+
+/** Longest name of a group in coderd. */
+export const maxGroupNameLength = 255;
+
+/** Most members that the spec of a group can list. */
+export const maxMembers = 5_000;
+
+/** Most names that one value of a claim can be mapped to. */
+export const maxMappedNames = 64;

@@ -117,6 +117,20 @@ export function stringMap(description: string, options: TSchemaOptions = {}) {
   });
 }
 
+/** For a list whose items differ in one field. */
+export function listMap(key: string) {
+  return { "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key] };
+}
+
+/** A map from a text to a list. */
+export function listsByKey<Item extends TSchema>(description: string, item: Item, maxItems: number) {
+  return Type.Unsafe<Record<string, Static<Item>[]>>({
+    type: "object",
+    description,
+    additionalProperties: Type.Array(item, { maxItems, "x-kubernetes-list-type": "set" }),
+  });
+}
+
 /** A number or percentage, such as `2` or `"25%"`. */
 export function intOrPercent(description: string) {
   return Type.Unsafe<number | string>({

@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import { DroppedRows, type RowFilter } from "./dropped-rows.ts";
 import { EmptiedLists } from "./emptied-lists.ts";
+import { KeptFields } from "./kept-fields.ts";
 import { NoAnswer } from "./no-answer.ts";
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
@@ -24,14 +25,18 @@ export interface Answer {
 export interface AnswerShape {
   /** Maximum number of values. */
   readonly maxValues?: number;
+  /** Maximum number of bytes after dropping. */
+  readonly maxBytes?: number;
   /** Name of lists to decode as empty. Their contents do not count towards the limits. */
   readonly emptiedLists?: string;
   /** Rows of the list to drop. They do not count towards the limits. */
   readonly droppedRows?: RowFilter;
+  /** The fields of its objects that are read, those of the outermost objects first: all others count for nothing. */
+  readonly keptFields?: readonly ReadonlySet<string>[];
 }
 
 /**
- * Reads a response until its end or the deadline. Accepts at most 2 MiB after dropping, and only as many
+ * Reads a response until its end or the deadline. Accepts at most 2 MiB after dropping, unless the shape allows more, and only as many
  * values as can be parsed within milliseconds.
  */
 export async function readAnswer(
@@ -51,26 +56,32 @@ export async function readAnswer(
 async function readBody(
   body: AsyncIterable<Uint8Array>,
   deadline: AbortSignal,
-  { maxValues = MAX_VALUES, emptiedLists, droppedRows }: AnswerShape,
+  shape: AnswerShape,
 ): Promise<string> {
-  const lists = emptiedLists === undefined ? undefined : new EmptiedLists(emptiedLists);
-  const rows = droppedRows === undefined ? undefined : new DroppedRows(droppedRows);
+  const { maxValues = MAX_VALUES, maxBytes = MAX_BODY_BYTES, droppedRows } = shape;
+  const rows = droppedRows && new DroppedRows(droppedRows);
+  const filter = rows ?? partFilter(shape);
   const chunks: Uint8Array[] = [];
   let [read, size, values] = [0, 0, 0];
   for await (const arrived of body) {
     deadline.throwIfAborted();
-    const kept = (rows ?? lists)?.filter(arrived) ?? [arrived];
+    const kept = filter?.filter(arrived) ?? [arrived];
     read += arrived.length;
     for (const chunk of kept) {
       size += chunk.length;
       values += separatorsIn(chunk);
       chunks.push(chunk);
     }
-    refuseLargerThan(MAX_BODY_BYTES, size + (rows?.held ?? 0));
+    refuseLargerThan(maxBytes, size + (rows?.held ?? 0));
     refuseLargerThan(MAX_BYTES_READ, read);
     if (values > maxValues) throw new NoAnswer(`the body contains more than ${maxValues} values`);
   }
   return Buffer.concat([...chunks, ...(rows?.end() ?? [])]).toString("utf8");
+}
+
+function partFilter({ emptiedLists, keptFields }: AnswerShape): EmptiedLists | KeptFields | undefined {
+  if (emptiedLists !== undefined) return new EmptiedLists(emptiedLists);
+  return keptFields && new KeptFields(keptFields);
 }
 
 function refuseLargerThan(limit: number, size: number): void {

@@ -115,6 +115,12 @@ function explainInternalError(
       why: "notPermitted",
       message: `${subject.request}: the token's user lacks the permission (HTTP 500).`,
     };
+  // What has to be deleted before an organization can be.
+  if (
+    error.message.startsWith("Error deleting organization") &&
+    error.detail.endsWith("must be deleted first.")
+  )
+    return { kind: "invalid", message: `${subject.request}: ${redact(error.detail, subject.secrets)}` };
   if (/licenses_jwt_key|duplicate key value/.test(error.detail))
     return { kind: "duplicate", message: `${subject.request}: it already exists (HTTP 500).` };
   return { kind: "transient", message };

@@ -1,8 +1,8 @@
 import type { RunContext, Stored } from "kube-controller-runtime";
 import { autoscalingDefaults } from "../../api/v1alpha1/defaults.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
-import type { DaemonObserver } from "../coderd/daemons.ts";
 import type { QueueNumbers } from "../coderd/ports.ts";
+import type { SharedAnswers } from "../coderd/shared-answers.ts";
 import { type Decision, decide, type Plan } from "./decide.ts";
 import { outgrownPools, warnOfGrace } from "./grace-period.ts";
 import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";
@@ -99,7 +99,7 @@ export function dueAt({ specs, podStates, pollMs, memory }: Organization): numbe
 /** Access to coderd. */
 interface Coderd {
   readonly access: Access;
-  readonly observer: DaemonObserver;
+  readonly answers: SharedAnswers;
   /** Undefined if unknown. */
   readonly version: string | undefined;
 }
@@ -118,7 +118,7 @@ export async function watchOrganization(
 ): Promise<Finding> {
   const { id, pools, specs, pollMs, memory } = organization;
   const now = () => context.clock.now();
-  const asked = { observer: coderd.observer, organizationId: id, pollMs, now };
+  const asked = { answers: coderd.answers, organizationId: id, pollMs, now };
   const { looks, sight } = await look(coderd.access, memory.looks, asked);
   const at = now();
   const sources = pools.map((object) => observePool(object, context));

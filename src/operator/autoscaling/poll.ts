@@ -1,7 +1,8 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { MAX_JOBS } from "../../coder/provisioning.ts";
-import type { DaemonObserver } from "../coderd/daemons.ts";
+import { observeDaemons } from "../coderd/daemons.ts";
+import type { SharedAnswers } from "../coderd/shared-answers.ts";
 import { pauseAfterFailure } from "./poll-interval.ts";
 import type { Queue, QueueSight } from "./pool.ts";
 
@@ -25,7 +26,7 @@ export type Access =
   | { readonly client: undefined; readonly message: string };
 
 export interface Look {
-  readonly observer: DaemonObserver;
+  readonly answers: SharedAnswers;
   readonly organizationId: string;
   readonly pollMs: number;
   readonly now: () => number;
@@ -68,13 +69,13 @@ export async function look(access: Access, before: Looks, at: Look): Promise<Loo
 type Answer = { readonly queue: Queue } | { readonly failure: CoderFailure | { readonly message: string } };
 
 /** Two requests, independent of the number of pools. */
-async function queueAt(access: Access, { observer, organizationId }: Look): Promise<Answer> {
+async function queueAt(access: Access, { answers, organizationId }: Look): Promise<Answer> {
   if (!access.client) return { failure: { message: access.message } };
   const [jobs, daemons] = await Promise.all([
     access.client.unfinishedJobs(organizationId),
-    observer.observe({ ...access, organizationId, maxAgeMs: 0 }),
+    observeDaemons(answers, { ...access, organizationId, maxAgeMs: 0 }),
   ]);
   if (!jobs.ok) return jobs;
   if (!daemons.seen) return daemons;
-  return { queue: { jobs: jobs.value, daemons: daemons.daemons, isCut: jobs.value.length >= MAX_JOBS } };
+  return { queue: { jobs: jobs.value, daemons: daemons.value, isCut: jobs.value.length >= MAX_JOBS } };
 }

@@ -82,7 +82,7 @@ async function lookAt(
   if (due.length === 0) return undefined;
   const coderd = {
     access: await connect(object, ports, context),
-    observer: ports.daemons,
+    answers: ports.answers,
     version: object.status?.version,
   };
   const errors: unknown[] = [];

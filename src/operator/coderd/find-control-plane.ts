@@ -59,6 +59,7 @@ type ReadStatus = Pick<ControlPlaneStatus, (typeof readFields)[number] | "condit
 export interface ObservedControlPlane {
   readonly settings: ControlPlane;
   readonly status: ReadStatus;
+  readonly isEnding: boolean;
   /** Whether its Service selects its pods. */
   readonly isServed: boolean;
   /** IP address of the Service. */
@@ -142,6 +143,7 @@ export function observeControlPlane(
   return {
     settings,
     status: object.status ?? {},
+    isEnding: object.metadata.deletionTimestamp !== undefined,
     isServed: leadsToOurPods(settings, service),
     clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,

@@ -1,14 +1,14 @@
 import type { ObjectKey, Random } from "kube-controller-runtime";
 import type { CoderClients } from "../../coder/clients.ts";
 import type { OperatorAccess } from "../../coder/operator-access/access.ts";
-import type { DaemonObserver } from "./daemons.ts";
+import type { SharedAnswers } from "./shared-answers.ts";
 
 /** External systems of the controllers: coderd's HTTP API and its database. */
 export interface CoderPorts {
   readonly coderd: CoderClients;
   readonly database: OperatorAccess;
-  /** Shared by all users of the list of daemons. */
-  readonly daemons: DaemonObserver;
+  /** Responses of coderd that many objects need. */
+  readonly answers: SharedAnswers;
   readonly random: Random;
   /** The cluster domain, as in `coder.dev.svc.<domain>`. */
   readonly clusterDomain: string;
@@ -16,6 +16,8 @@ export interface CoderPorts {
    * Counts tokens that a deletion left behind, because events cannot be written in a terminating namespace.
    */
   readonly tokenLeftBehind?: () => void;
+  /** Counts entities that stay in coderd although their objects were deleted. */
+  readonly entityLeftBehind?: () => void;
   /** Receives the state of a control plane's queues after each poll, or undefined when polling ends. */
   readonly queueObserved?: (controlPlane: ObjectKey, numbers: QueueNumbers | undefined) => void;
 }

@@ -30,7 +30,13 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../api/v1alpha1/kinds.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { reportsOutage } from "../coderd/failure.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
@@ -109,6 +115,8 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: outageReported })
       .watches(CoderProvisioner, concernedControlPlane, dependents)
       .watches(CoderWorkspaceProxy, concernedControlPlane, dependents)
+      .watches(CoderOrganization, concernedControlPlane, dependents)
+      .watches(CoderGroup, concernedControlPlane, dependents)
       .watches(Pod, podOwners(CoderControlPlane), podWatch)
       .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
       .watches(IngressClass, thoseNamingIngressClasses(CoderControlPlane), ingressClassWatch)

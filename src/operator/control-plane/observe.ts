@@ -22,6 +22,7 @@ import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
+import { ENTITY_OBJECTS } from "../inside/object.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
@@ -51,7 +52,7 @@ export interface Snapshot extends UpgradeSnapshot {
   readonly secrets: readonly Stored<Secret>[];
   /** The object with the name of the Secret for a generated token, regardless of its owner. */
   readonly tokenSecret: Observed<Stored<Secret> | undefined>;
-  /** Whether a provisioner or workspace proxy refers to this control plane. */
+  /** Whether another object of our kinds refers to this control plane. */
   readonly hasDependents: boolean;
   /** Whether this control plane has provisioners and all of them can scale to zero. */
   readonly poolsMayRest: boolean;
@@ -93,7 +94,10 @@ export async function observe(
   const upgrade = await observeUpgrade(object, controlPlane, context);
   const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
   // In a terminating namespace, dependents that have cleaned up remain until the namespace is gone.
-  const dependents = [...pools, ...proxies].filter(
+  const entities = ENTITY_OBJECTS.flatMap((kind) =>
+    caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object)),
+  );
+  const dependents = [...pools, ...proxies, ...entities].filter(
     ({ metadata }) => !isNamespaceEnding || (metadata.finalizers ?? []).length > 0,
   );
   return {

@@ -10,6 +10,7 @@ import type { LicenseStatus } from "../../api/v1alpha1/control-plane.ts";
 import { controlPlaneDefaults, workspaceProxyDefaults } from "../../api/v1alpha1/defaults.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import { namedControlPlane } from "../coderd/find-control-plane.ts";
+import { ENTITY_OBJECTS, type EntityObject } from "../inside/object.ts";
 import { isPaused } from "../pause.ts";
 import { withDefaults as provisionerWithDefaults } from "../provisioner/spec.ts";
 
@@ -18,8 +19,9 @@ export interface Facts {
   readonly phase: string;
   readonly conditions: readonly Condition[];
   readonly paused: boolean;
-  readonly readyReplicas: number;
-  readonly desiredReplicas: number;
+  /** Absent for an object without pods. */
+  readonly readyReplicas?: number | undefined;
+  readonly desiredReplicas?: number | undefined;
   readonly licenseTier?: string | undefined;
   readonly license?: LicenseStatus | undefined;
   /** URL of the coderd that this object runs. */
@@ -68,7 +70,15 @@ export const measuredKinds: readonly MeasuredKind[] = [
     desiredReplicas: spec?.replicas ?? workspaceProxyDefaults.replicas,
     givenTokenExpires: status?.bootstrapTokenExpires,
   })),
+  ...ENTITY_OBJECTS.map((kind) => measured(kind, entity)),
 ];
+
+/** An entity at coderd has no pods: it is ready, or it is not. */
+function entity({ status }: Stored<EntityObject>): Omit<Facts, "paused"> {
+  const conditions = status?.conditions ?? [];
+  const isReady = conditions.some(({ type, status: value }) => type === "Ready" && value === "True");
+  return { phase: isReady ? "Ready" : "Pending", conditions };
+}
 
 function measured<T extends KubeObject>(
   kind: Kind<T>,

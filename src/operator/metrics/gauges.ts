@@ -58,12 +58,12 @@ export const objectGauges: readonly ObjectGauge[] = [
   {
     name: "object_ready_replicas",
     help: "Number of ready pods.",
-    read: ({ facts }) => [{ value: facts.readyReplicas }],
+    read: ({ facts }) => counted(facts.readyReplicas),
   },
   {
     name: "object_desired_replicas",
     help: "Number of desired pods.",
-    read: ({ facts }) => [{ value: facts.desiredReplicas }],
+    read: ({ facts }) => counted(facts.desiredReplicas),
   },
   {
     name: "object_last_successful_sync_timestamp_seconds",

@@ -59,6 +59,7 @@ export class OperatorMetrics extends RuntimeMetrics {
   readonly #queues = new Map<ObjectKey, QueueNumbers>();
   readonly #measured = new Map<string, Measured>();
   readonly #tokensLeft: Counter;
+  readonly #entitiesLeft: Counter;
   readonly #coderdCalls: Histogram<"call" | "result">;
   readonly #databaseCalls: Histogram<"call" | "result">;
   #secrets: StoreReader<KubeObject> | undefined;
@@ -72,6 +73,11 @@ export class OperatorMetrics extends RuntimeMetrics {
     this.#tokensLeft = new Counter({
       name: `${PREFIX}tokens_left_behind_total`,
       help: "Number of operator tokens that could not be revoked when their control plane was deleted. See the log for details.",
+      registers: [this.registry],
+    });
+    this.#entitiesLeft = new Counter({
+      name: `${PREFIX}entities_left_behind_total`,
+      help: "Entities, such as groups, that should have been deleted from coderd with their objects and stay; the log names them.",
       registers: [this.registry],
     });
     this.#coderdCalls = this.#callDurations("coderd", "calls to coderd");
@@ -99,6 +105,11 @@ export class OperatorMetrics extends RuntimeMetrics {
   /** Counts a token that is still valid although its control plane is deleted. */
   tokenLeftBehind(): void {
     this.#tokensLeft.inc();
+  }
+
+  /** Counts an entity that stays in coderd although its object was deleted. */
+  entityLeftBehind(): void {
+    this.#entitiesLeft.inc();
   }
 
   /** Receives the state of the queues of a control plane, or undefined when polling ends. */

@@ -1,7 +1,7 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { ProvisionerKeyRecord } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../coder/client.ts";
-import type { DaemonSight } from "../coderd/daemons.ts";
+import { type DaemonSight, observeDaemons as observeAt } from "../coderd/daemons.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
 import {
   openSession,
@@ -62,7 +62,7 @@ export async function openAccess(
   memory.session = { url, token };
   const client = openSession(controlPlane.settings, { url, token }, { ports, sources });
   const observeDaemons = (organizationId: string, maxAgeMs: number) =>
-    ports.daemons.observe({ client, url, token, organizationId, maxAgeMs });
+    observeAt(ports.answers, { client, url, token, organizationId, maxAgeMs });
   const value = { controlPlane, client, token, credentialsSecretRef: ref, observeDaemons };
   if (!bootstrap) return { ...result, value };
   const { now, object } = snapshot;

@@ -96,7 +96,7 @@ async function lookAt(
     const organizationId = status.organizationID ?? "";
     const sight = await session.observeDaemons(organizationId, maxAgeMs);
     if (!sight.seen) return { failure: sight };
-    return { connections: connectionsOf(provisioner, status, { ...snapshot, ...sight }) };
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: sight.value }) };
   };
   const first = await observe(MAX_ANSWER_AGE_MS);
   if (!first.connections || !isAwaited(first.connections, provisioner)) {

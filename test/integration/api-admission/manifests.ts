@@ -1,6 +1,6 @@
-/** What one test case writes: an object of one of the three kinds, with a spec that no type has checked. */
+/** What one test case writes: an object of one of our kinds, with a spec that no type has checked. */
 export interface Manifest {
-  readonly kind: "CoderControlPlane" | "CoderProvisioner" | "CoderWorkspaceProxy";
+  readonly kind: keyof typeof plurals;
   /** Absent means an object without a spec. */
   readonly spec?: unknown;
   readonly name?: string;
@@ -23,4 +23,6 @@ export const plurals = {
   CoderControlPlane: "codercontrolplanes",
   CoderProvisioner: "coderprovisioners",
   CoderWorkspaceProxy: "coderworkspaceproxies",
+  CoderOrganization: "coderorganizations",
+  CoderGroup: "codergroups",
 } as const;

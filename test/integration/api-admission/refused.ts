@@ -301,7 +301,49 @@ const queues: readonly Refused[] = [
   provisioner("spec.autoscaling.pollSeconds", { autoscaling: { maxReplicas: 2, pollSeconds: 1 } }),
 ];
 
+const at = { controlPlaneRef: { name: "coder" } };
+
+const group = (field: string, spec: object, says?: string): Refused => ({
+  kind: "CoderGroup",
+  spec: { ...at, ...spec },
+  field,
+  ...(says === undefined ? {} : { says }),
+});
+
+const organization = (field: string, spec: object, says?: string): Refused => ({
+  ...group(field, spec, says),
+  kind: "CoderOrganization",
+});
+
+const inside: readonly Refused[] = [
+  { kind: "CoderGroup", field: "spec", says: "controlPlaneRef.name must be the name" },
+  { kind: "CoderGroup", spec: {}, field: "spec.controlPlaneRef" },
+  { ...group("metadata.name", {}, "spec.name must be set"), name: "with.dot" },
+  { ...group("spec.name", {}, "which coderd reserves"), name: "new" },
+  group("spec.name", { name: "two words" }),
+  group("spec.name", { name: "create" }, "which coderd reserves"),
+  group("spec.quotaAllowance", { quotaAllowance: -1 }),
+  group("spec.members[1]", { members: ["ada", "ada"] }),
+  group("spec.members[0]", { members: ["a b"] }),
+  group("spec.displayName", { displayName: " blank" }),
+  group("spec.managementPolicy", { managementPolicy: "Watch" }),
+  group("spec.deletionPolicy", { deletionPolicy: "Orphan" }),
+  group("spec.organizationName", { organizationName: "" }),
+  organization("spec.name", { name: "default" }, "only an alias"),
+  organization("spec.name", { name: "a".repeat(33) }),
+  organization("spec.displayName", { displayName: "" }),
+  organization("spec.customRoles[1]", { customRoles: [{ name: "a" }, { name: "a" }] }),
+  organization("spec.customRoles[0].permissions[0].actions", {
+    customRoles: [{ name: "a", permissions: [{ resourceType: "template", actions: [] }] }],
+  }),
+  organization("spec.idpSync.groups.field", { idpSync: { groups: { mapping: {} } } }),
+  organization("spec.idpSync.roles.mapping.a[0]", {
+    idpSync: { roles: { field: "r", mapping: { a: [""] } } },
+  }),
+];
+
 export const refused: readonly Refused[] = [
+  ...inside,
   ...workloads,
   ...exposures,
   ...duplicates,

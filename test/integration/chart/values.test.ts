@@ -3,6 +3,7 @@ import { apiObject } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import manifest from "../../../package.json" with { type: "json" };
+import * as kinds from "../../../src/api/v1alpha1/kinds.ts";
 import { type ControllerOptions, commandLine } from "../../../src/cli/options.ts";
 import { differences, presentFiles } from "../../../tools/generate/compare.ts";
 import { withInstallManifest } from "../../../tools/generate/install.ts";
@@ -158,10 +159,10 @@ describe("with its defaults", () => {
     const generated = parseAllDocuments(read("config/policy/tenancy.yaml")).map((part) => part.toJS());
     const byName = (a: unknown[], b: unknown[]) => (`${a[0]} ${a[1]}` < `${b[0]} ${b[1]}` ? -1 : 1);
     expect(manifests.filter(isPolicy).map(shape).sort(byName)).toEqual(generated.map(shape).sort(byName));
-    expect(generated).toHaveLength(12);
+    expect(generated).toHaveLength(14);
   });
 
-  test.for(["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"])(
+  test.for(Object.values(kinds).map(({ plural }) => plural))(
     "has the generated CRD of %s, which outlives the release",
     (plural) => {
       const { metadata, spec } = only(manifests, "CustomResourceDefinition", `${plural}.coder.com`);

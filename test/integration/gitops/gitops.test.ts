@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { argoHealth } from "../../support/argo-health.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { type Case, cases } from "./cases.ts";
-import { type Changes, conditions, type KindName, kinds } from "./objects.ts";
+import { type Changes, conditions, type KindName, kinds, type Reporting } from "./objects.ts";
 
 const guide = readFileSync(new URL("../../../docs/gitops.md", import.meta.url), "utf8");
 const [argocdConfig, kustomization] = [...guide.matchAll(/```yaml\n(.*?)```/gs)].map(([, text]) =>
@@ -51,13 +51,13 @@ describe("Argo CD", () => {
   });
 
   test.for(Object.keys(kinds) as KindName[])("no normal start of a %s looks broken", async (name) => {
-    const { conditionTypes, quietReasons } = kinds[name];
+    const { quietReasons, part }: Reporting = kinds[name];
     // The others are reasons of operator access, of what is well, of names that a person must free, and of advice that
     // Ready does not depend on.
     const others = ["Disabled", "NotMigrated", "Applied", "Completed", "NamesTaken", "TagMoves"];
     const reasons = [...quietReasons].filter((reason) => !others.includes(reason));
     for (const reason of reasons) {
-      const object = observed(name, { [conditionTypes.deployment]: ["False", reason] });
+      const object = observed(name, { [part]: ["False", reason] });
       expect((await argoHealth(kinds[name].kind, object)).status, reason).not.toBe("Degraded");
     }
   });

@@ -1,21 +1,34 @@
 import type { Condition, ConditionState, Kind } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../../src/api/v1alpha1/kinds.ts";
 import * as controlPlane from "../../../src/operator/control-plane/status.ts";
+import { conditionTypes, quietReasons, readiness } from "../../../src/operator/inside/status.ts";
 import * as provisioner from "../../../src/operator/provisioner/status.ts";
 import * as workspaceProxy from "../../../src/operator/workspace-proxy/status.ts";
 
 /** How the operator comes to the conditions of a kind. */
-interface Reporting {
+export interface Reporting {
   readonly kind: Kind;
+  /** A condition that `Ready` sums up. */
+  readonly part: string;
   readonly conditionTypes: Readonly<Record<string, string>>;
   readonly quietReasons: ReadonlySet<string>;
   readonly readiness: (conditions: ReadonlyMap<string, ConditionState>) => ConditionState;
 }
 
+const entity = { part: "Synced", conditionTypes, quietReasons, readiness };
+
 export const kinds = {
-  controlPlane: { kind: CoderControlPlane, ...controlPlane },
-  provisioner: { kind: CoderProvisioner, ...provisioner },
-  workspaceProxy: { kind: CoderWorkspaceProxy, ...workspaceProxy },
+  controlPlane: { kind: CoderControlPlane, part: "DeploymentReady", ...controlPlane },
+  provisioner: { kind: CoderProvisioner, part: "DeploymentReady", ...provisioner },
+  workspaceProxy: { kind: CoderWorkspaceProxy, part: "DeploymentReady", ...workspaceProxy },
+  organization: { kind: CoderOrganization, ...entity },
+  group: { kind: CoderGroup, ...entity },
 } satisfies Record<string, Reporting>;
 
 export type KindName = keyof typeof kinds;
@@ -25,14 +38,14 @@ export type Changes = Readonly<Record<string, readonly [status: "False" | "Unkno
 
 /** What the operator reports when every condition is True but those given; `Ready` is as it works it out. */
 export function conditions(name: KindName, changes: Changes): Condition[] {
-  const { conditionTypes, readiness }: Reporting = kinds[name];
+  const { conditionTypes: types, readiness: sumUp }: Reporting = kinds[name];
   const states = new Map(
-    Object.values(conditionTypes).map((type): [string, ConditionState] => {
+    Object.values(types).map((type): [string, ConditionState] => {
       const [status, reason] = changes[type] ?? (["True", "Applied"] as const);
       return [type, { status, reason, message: `${type} is ${status}: ${reason}` }];
     }),
   );
-  states.set("Ready", readiness(states));
+  states.set("Ready", sumUp(states));
   const lastTransitionTime = "2026-01-01T00:00:00Z";
   return [...states].map(([type, state]) => ({ type, ...state, lastTransitionTime }));
 }

@@ -77,6 +77,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
       clock: this.clock,
       observer: this.counters,
       tokenLeftBehind: () => this.counters.tokenLeftBehind(),
+      entityLeftBehind: () => this.counters.entityLeftBehind(),
       ...options,
     });
     this.#operators.push(operator);

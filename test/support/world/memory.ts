@@ -1,8 +1,8 @@
-import { type Client, Deployment } from "kube-controller-runtime";
+import { type Client, Deployment, type Kind } from "kube-controller-runtime";
 import { type Deadline, Dice, FakeApi, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
 import { InProcessCoderds } from "../../../lab/coderd/in-process.ts";
 import type { Surroundings } from "../../../lab/operator.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import * as kinds from "../../../src/api/v1alpha1/kinds.ts";
 import { crdSchemas } from "./schemas.ts";
 import type { World } from "./world.ts";
 
@@ -24,8 +24,7 @@ export class MemoryWorld implements World {
   #namespaces = 0;
 
   constructor() {
-    for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy])
-      this.api.install(kind, crdSchemas()[kind.kind]);
+    for (const kind of Object.values(kinds)) this.api.install(kind as Kind, crdSchemas()[kind.kind]);
   }
 
   async createNamespace(prefix: string): Promise<string> {

@@ -10,7 +10,7 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import { beforeEach, expect, test } from "vitest";
-import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
+import * as kinds from "../../../src/api/v1alpha1/kinds.ts";
 import type { CheckReport } from "../../../src/plugin/commands/check/report.ts";
 import { kubectlCoder, limited, reviewing } from "../../support/plugin.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
@@ -39,7 +39,7 @@ async function installed(crds: string): Promise<void> {
       leaseDurationSeconds: 15,
     },
   });
-  for (const plural of ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"]) {
+  for (const { plural } of Object.values(kinds)) {
     const name = `${plural}.coder.com`;
     const metadata = { name, labels: { "app.kubernetes.io/version": crds === "0.1.0" ? "1.2.0" : crds } };
     await world.person.create(CustomResourceDefinition, { metadata } as never);
@@ -156,11 +156,11 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
     controlPlaneRef: { name: "coder" },
     volumes: [{ name: "old", cephfs: { monitors: ["m"] } }],
   };
-  await world.person.create(CoderProvisioner, {
+  await world.person.create(kinds.CoderProvisioner, {
     metadata: { namespace: "dev", name: "linux", finalizers },
     spec,
   });
-  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
+  await world.person.create(kinds.CoderControlPlane, { metadata: { namespace: "dev", name: "coder" } });
   const before = await checked(authorizing(() => true));
   expect(before.code).toBe(0);
   expect(saying(before, "No deprecations")).toBe(
@@ -169,7 +169,7 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
   expect(saying(before, "Uninstalling")).toContain(
     "the deletion of 1 objects would hang: dev/provisioner/linux",
   );
-  await world.person.delete(CoderProvisioner, { namespace: "dev", name: "linux" });
+  await world.person.delete(kinds.CoderProvisioner, { namespace: "dev", name: "linux" });
   world.clock.jump(3_000);
   const early = await checked(authorizing(() => true));
   expect(early.findings).toContainEqual({
@@ -188,11 +188,11 @@ test("deprecated fields, deletions that hang and what would hang are named", asy
 
 test("pods without what Coder's chart gives them are named, with the fields to set", async () => {
   const spec = { resources: { requests: { cpu: "1" } }, presets: { securityContext: true } };
-  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "good" }, spec });
+  await world.person.create(kinds.CoderControlPlane, { metadata: { namespace: "dev", name: "good" }, spec });
   expect(saying(await checked(authorizing(() => true)), "Pods of Coder")).toBe(
     "All pods have resources and a security context.",
   );
-  await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "bare" } });
+  await world.person.create(kinds.CoderControlPlane, { metadata: { namespace: "dev", name: "bare" } });
   const { code, findings } = await checked(authorizing(() => true));
   expect(code).toBe(0);
   expect(findings).toContainEqual({
@@ -235,7 +235,7 @@ test("policies that keep replicas from each other are named, also when they let 
   });
   world.api.install(NetworkPolicy);
   await world.person.create(Namespace, { metadata: { name: "default" } });
-  await world.person.create(CoderControlPlane, {
+  await world.person.create(kinds.CoderControlPlane, {
     metadata: { namespace: "default", name: "coder" },
     spec: { image: "ghcr.io/coder/coder:v2.36.1", replicas: 2 },
   });

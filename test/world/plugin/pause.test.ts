@@ -40,7 +40,7 @@ test("an object that is not there, a kind that is none of ours and a missing rig
     error: 'kubectl coder: There is no "nobody" in namespace "dev".\n',
   });
   expect(strange.error).toBe(
-    'kubectl coder: Unknown kind "pod"; use one of controlplane, provisioner, proxy.\n',
+    'kubectl coder: Unknown kind "pod"; use one of controlplane, provisioner, proxy, organization, group.\n',
   );
   expect(forbidden.error).toBe('kubectl coder: You may not get coderworkspaceproxies in namespace "dev".\n');
 });

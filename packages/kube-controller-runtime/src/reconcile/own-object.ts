@@ -1,10 +1,11 @@
+import { isNotFound } from "../client/error.ts";
 import { find, findSame } from "../client/find.ts";
 import type { RunContext } from "../controller/controller.ts";
 import type { WithStatus } from "../controller/status.ts";
 import type { Changes } from "../controller/steps.ts";
 import type { Occurrence } from "../events/correlator.ts";
 import { Secret } from "../kinds.ts";
-import type { Kind, KubeObject, Stored } from "../object.ts";
+import { type Kind, type KubeObject, refOf, type Stored } from "../object.ts";
 import { checkpoint } from "./checkpoint.ts";
 
 /** The object and Secrets of its namespace, as read from the API server. */
@@ -47,6 +48,20 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
     const written = await checkpoint<T, S>(write, changes, this.#context);
     if (written) this.#latest = written;
     return written;
+  }
+
+  /** Sets an annotation. When it resolves with `undefined`, the object is gone and the run must not go on. */
+  async annotate(name: string, value: string): Promise<Stored<T> | undefined> {
+    const { uid, annotations = {} } = this.#latest.metadata;
+    if (annotations[name] === value) return this.#latest;
+    const metadata = { uid, annotations: { [name]: value } };
+    try {
+      this.#latest = await this.#context.client.mergePatch(this.#kind, refOf(this.#latest), { metadata });
+      return this.#latest;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   /**

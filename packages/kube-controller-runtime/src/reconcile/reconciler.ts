@@ -7,7 +7,7 @@ import { finalizer } from "../controller/finalizer.ts";
 import { type WithConditions, type WithStatus, writeCondition } from "../controller/status.ts";
 import type { Steps } from "../controller/steps.ts";
 import type { Logger } from "../log.ts";
-import type { Kind, ObjectKey, Stored } from "../object.ts";
+import type { Kind, KubeObject, ObjectKey, Stored } from "../object.ts";
 import { type Action, awaitChange } from "../queue/action.ts";
 import { explain } from "./explain.ts";
 import { type CommonStatus, finish, type StartMemory } from "./finish.ts";
@@ -56,7 +56,7 @@ export interface Reconciliation<
   readonly endsSince?: (
     object: Stored<T>,
     caches: RunContext["caches"],
-  ) => Stored<T>["metadata"]["deletionTimestamp"];
+  ) => Stored<KubeObject>["metadata"]["deletionTimestamp"];
   /** Reasons that are part of normal operation: no event is emitted for them. */
   readonly quiet: ReadonlySet<string>;
   /** Receives the object from the API server. An action means that the deletion has to wait. */

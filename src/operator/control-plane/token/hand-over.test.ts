@@ -6,8 +6,8 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
-import { DaemonObserver } from "../../coderd/daemons.ts";
 import type { CoderPorts } from "../../coderd/ports.ts";
+import { SharedAnswers } from "../../coderd/shared-answers.ts";
 import { openTenancy } from "../../workload/rbac/tenancy.ts";
 import { controlPlaneController } from "../controller.ts";
 
@@ -53,8 +53,8 @@ function loseTrackOf(secret: string) {
 
 test("a token that was stored is not revoked because the API server fails right after it", async () => {
   const { access, isValid } = database();
-  const daemons = new DaemonObserver(systemClock);
-  const others = { daemons, random: () => 0.5, clusterDomain: "cluster.local" };
+  const answers = new SharedAnswers(systemClock);
+  const others = { answers, random: () => 0.5, clusterDomain: "cluster.local" };
   const ports: CoderPorts = { coderd, database: access, ...others };
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
   for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);

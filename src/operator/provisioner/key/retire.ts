@@ -69,7 +69,7 @@ async function superfluous(
   const { organizationID = "", controlPlaneURL } = statusOf(state);
   const sight = await observeDaemons(organizationID);
   if (!sight.seen) return [];
-  const online = sight.daemons.filter(({ status }) => status !== "offline").map(({ keyId }) => keyId);
+  const online = sight.value.filter(({ status }) => status !== "offline").map(({ keyId }) => keyId);
   const isSeen = (record: KeyRecord) =>
     record.organizationID === organizationID && isSameService(record.controlPlaneURL, controlPlaneURL);
   const unused = retired
@@ -106,7 +106,7 @@ async function daemonsLeft(
   if (!sight.seen && mayNotAsk(sight.failure)) return isComplete(snapshot.deployment) ? undefined : ALL_PODS;
   if (!sight.seen) return CODERD_ANSWERS;
   const { provisioner } = snapshot;
-  const seen = { ...snapshot, daemons: sight.daemons };
+  const seen = { ...snapshot, daemons: sight.value };
   const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, status, seen);
   if (silent.length > 0 || (connected === 0 && provisioner.replicas > 0))
     return `the daemons are connected with the new key (${connected} of ${provisioner.replicas})`;

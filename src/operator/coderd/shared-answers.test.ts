@@ -1,41 +1,38 @@
 import { VirtualClock } from "kube-controller-runtime/testing";
 import { beforeEach, expect, test } from "vitest";
-import { daemon } from "../../../test/support/queue.ts";
-import type { CoderClient } from "../../coder/client.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { failed, succeeded } from "../../coder/result.ts";
-import { DaemonObserver, type DaemonQuestion } from "./daemons.ts";
+import { type Question, SharedAnswers } from "./shared-answers.ts";
+
+type Names = readonly string[];
 
 let clock: VirtualClock;
-let observer: DaemonObserver;
+let answers: SharedAnswers;
 let asked: string[];
 let failure: CoderFailure | undefined;
 let tookMs: number;
 beforeEach(() => {
   clock = new VirtualClock();
-  observer = new DaemonObserver(clock);
+  answers = new SharedAnswers(clock);
   [asked, failure, tookMs] = [[], undefined, 0];
 });
 
-const client: Pick<CoderClient, "provisionerDaemons"> = {
-  provisionerDaemons: async (organizationId) => {
-    asked.push(organizationId);
+const subject = { url: "http://coder", token: "secret", what: "names" };
+function observe(changes: Partial<Question<Names>> = {}) {
+  const ask = async () => {
+    asked.push("names");
     if (tookMs > 0) await clock.sleep(tookMs);
-    return failure ? failed(failure) : succeeded([daemon("pod-0", "idle")]);
-  },
-};
-const question = (changes: Partial<DaemonQuestion> = {}): DaemonQuestion => ({
-  ...{ client, url: "http://coder", token: "secret", organizationId: "org", maxAgeMs: 2_000 },
-  ...changes,
-});
-const observe = (changes: Partial<DaemonQuestion> = {}) => observer.observe(question(changes));
+    return failure ? failed(failure) : succeeded<Names>(["first"]);
+  };
+  return answers.ask({ ...subject, maxAgeMs: 2_000, ask, ...changes });
+}
 
 test("one request serves all who ask while it is under way", async () => {
   tookMs = 100;
   const answers = Promise.all([observe(), observe({ maxAgeMs: 0 }), observe()]);
   await clock.advance(100);
   expect(new Set(await answers).size).toBe(1);
-  expect(asked).toEqual(["org"]);
+  expect(asked).toEqual(["names"]);
 });
 
 test("an answer serves until it is older than the asker allows", async () => {
@@ -51,8 +48,8 @@ test("an answer serves until it is older than the asker allows", async () => {
   expect(asked).toHaveLength(3);
 });
 
-test.each<[string, Partial<DaemonQuestion>]>([
-  ["organization", { organizationId: "other" }],
+test.each<[string, Partial<Question<Names>>]>([
+  ["question", { what: "other" }],
   ["coderd", { url: "http://other" }],
   ["token", { token: "of-somebody-else" }],
 ])("nobody gets the answer that was given to another %s", async (_, changes) => {
@@ -92,4 +89,22 @@ test("a coderd that takes long is asked less often", async () => {
   await clock.advance(18_000);
   await observe();
   expect(asked).toHaveLength(1);
+});
+
+const add = (names: Names) => [...new Set([...names, "second"])];
+
+test("what this process changes shows in the answer that it has", async () => {
+  await observe();
+  answers.update(subject, add);
+  expect(await observe()).toMatchObject({ value: ["first", "second"] });
+  expect(asked).toHaveLength(1);
+});
+
+test("what this process changes shows in an answer that was on its way, which may be from before", async () => {
+  tookMs = 100;
+  const answer = observe();
+  answers.update(subject, add);
+  await clock.advance(100);
+  expect(await answer).toMatchObject({ value: ["first", "second"] });
+  expect(await observe()).toMatchObject({ value: ["first", "second"] });
 });

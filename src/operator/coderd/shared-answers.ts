@@ -1,0 +1,145 @@
+import { backoff, type Clock, fingerprint } from "kube-controller-runtime";
+import type { CoderFailure } from "../../coder/failure.ts";
+import type { Result } from "../../coder/result.ts";
+
+/** A query, and the maximum age of the result. */
+export interface Question<T> extends Subject {
+  /** 0 always sends a request, or joins a running one. */
+  readonly maxAgeMs: number;
+  readonly ask: () => Promise<Result<T, CoderFailure>>;
+}
+
+/** Results are shared between callers for which all of these are the same. */
+export interface Subject {
+  readonly url: string;
+  readonly token: string;
+  /** What is asked for, such as the daemons of an organization. */
+  readonly what: string;
+}
+
+interface Seen<T> {
+  readonly seen: true;
+  readonly value: T;
+  /** Time of the request. */
+  readonly at: number;
+  readonly tookMs: number;
+}
+
+export type Sight<T> =
+  | Seen<T>
+  /**
+   * coderd did not respond or rejected the request. It is not asked again before `retryInMs`, unless
+   * `maxAgeMs` is 0.
+   */
+  | {
+      readonly seen: false;
+      readonly failure: CoderFailure;
+      /** Number of consecutive failures. */
+      readonly inARow: number;
+      readonly retryInMs: number;
+    };
+
+type Update = (value: unknown) => unknown;
+
+interface Known {
+  asking?: Promise<Sight<unknown>>;
+  /** Changes that this process made in coderd during the request: the result may or may not have them. */
+  updates: Update[];
+  last?: Seen<unknown>;
+  failed?: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number };
+  usedAt: number;
+}
+
+const RETRY = { baseMs: 2_000, capMs: 60_000 };
+
+/** Limits the time that coderd spends on one request to a twentieth, however slow it is. */
+const REST_PER_ANSWER = 20;
+const MAX_PAUSE_MS = 120_000;
+
+const FORGET_AFTER_MS = 10 * 60_000;
+
+/**
+ * Asks coderd once for all objects that need the same: callers that ask during a request or soon afterwards receive the
+ * same result. Its state only saves requests.
+ */
+export class SharedAnswers {
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  #sweptAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async ask<T>(question: Question<T>): Promise<Sight<T>> {
+    const now = this.#clock.now();
+    this.#sweep(now);
+    const known = this.#of(question);
+    known.usedAt = now;
+    const asking = known.asking as Promise<Sight<T>> | undefined;
+    if (asking) return asking;
+    const remembered = question.maxAgeMs > 0 ? remember(known, question.maxAgeMs, now) : undefined;
+    if (remembered) return remembered as Sight<T>;
+    const asked = this.#ask(question, known).finally(() => {
+      delete known.asking;
+    });
+    known.asking = asked;
+    return asked;
+  }
+
+  /** Puts into the answer what this process has just changed at coderd. `update` must change nothing the second time. */
+  update<T>(subject: Subject, update: (value: T) => T): void {
+    const known = this.#of(subject);
+    if (known.asking) known.updates.push(update as Update);
+    if (known.last) known.last = { ...known.last, value: update(known.last.value as T) };
+  }
+
+  async #ask<T>({ ask }: Question<T>, known: Known): Promise<Sight<T>> {
+    const at = this.#clock.now();
+    known.updates = [];
+    const answer = await ask();
+    const now = this.#clock.now();
+    if (answer.ok) {
+      delete known.failed;
+      const value = known.updates.reduce((latest, update) => update(latest), answer.value as unknown) as T;
+      const seen: Seen<T> = { seen: true, value, at, tookMs: now - at };
+      known.last = seen;
+      return seen;
+    }
+    const { failure } = answer;
+    const inARow = (known.failed?.inARow ?? 0) + 1;
+    const retryInMs = pauseAfter(failure, inARow);
+    known.failed = { failure, inARow, retryAt: now + retryInMs };
+    return { seen: false, failure, inARow, retryInMs };
+  }
+
+  #of({ url, token, what }: Subject): Known {
+    const key = fingerprint([url, token, what]);
+    const known: Known = this.#known.get(key) ?? { updates: [], usedAt: 0 };
+    this.#known.set(key, known);
+    return known;
+  }
+
+  /** Drops all results that are no longer used, because they are large. */
+  #sweep(now: number): void {
+    if (Math.abs(now - this.#sweptAt) < FORGET_AFTER_MS) return;
+    this.#sweptAt = now;
+    for (const [key, { asking, usedAt }] of this.#known)
+      if (!asking && now - usedAt >= FORGET_AFTER_MS) this.#known.delete(key);
+  }
+}
+
+/** Returns a result that is still valid. After the clock was set back, no result is valid. */
+function remember({ last, failed }: Known, maxAgeMs: number, now: number): Sight<unknown> | undefined {
+  if (failed) {
+    const { retryAt, ...known } = failed;
+    return retryAt > now ? { seen: false, ...known, retryInMs: retryAt - now } : undefined;
+  }
+  if (!last || now < last.at) return undefined;
+  const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MAX_PAUSE_MS);
+  return now - last.at < Math.max(maxAgeMs, restMs) ? last : undefined;
+}
+
+function pauseAfter(failure: CoderFailure, inARow: number): number {
+  return Math.max(backoff(RETRY, inARow), (failure.kind === "rateLimited" && failure.retryAfterMs) || 0);
+}
