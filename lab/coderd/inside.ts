@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** Somebody who can sign in. */
+/** A user of coderd. */
 export interface Person {
   readonly id: string;
   readonly username: string;
@@ -32,7 +32,7 @@ const EVERYONE = "Everyone";
 
 const NO_SYNC = { field: "", mapping: null };
 
-/** What a coderd has inside: people, who is in which organization and group, custom roles, and settings of sign-on. */
+/** State inside one coderd: users, members, groups, custom roles, and settings of sign-on. */
 export class InsideState {
   people: readonly Person[] = [];
   groups: readonly SimulatedGroup[] = [];
