@@ -43,7 +43,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
   };
   const why = async (name: string) => {
     const { out, code } = await platform.kubectlCoder("why", `workspace/${name}`, "--output=json");
-    expect(code).toBe(3);
+    expect(code, out).toBe(3);
     return sentencesOfWhy(out);
   };
   const job = async (name: string) => (await platform.admin.workspace(name)).latest_build.job;

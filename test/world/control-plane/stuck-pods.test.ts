@@ -79,12 +79,12 @@ test.each([
     "its node cannot create it: Failed to create pod sandbox: no address left. Check the network plugin",
   ],
 ])(
-  "a pod that waits for its containers is explained by its event %s within 30 s",
+  "a pod that waits for its containers is explained by its event %s within 10 s",
   async (reason, message, said) => {
     await warn(await startPod(creating()), reason, message);
-    await pass(5);
+    await pass(3);
     expect(await ready()).toMatchObject({ reason: "RollingOut" });
-    await pass(20);
+    await pass(5);
     expect(await ready()).toMatchObject({ status: "False", reason: "Stalled" });
     expect((await ready())?.message).toContain(said);
   },

@@ -8,7 +8,7 @@ export interface PodWarning {
 }
 
 /** A container is created within seconds on a node, including its volumes, unless something is missing. */
-const START_MS = 10_000;
+const START_MS = 5_000;
 
 /** Time for a program to pass its probes. */
 const PROBE_MS = 2 * 60_000;
