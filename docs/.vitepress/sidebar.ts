@@ -40,7 +40,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Pause the operator", link: "/how-to/pause" },
       { text: "Verify what you install", link: "/how-to/verify" },
       { text: "Install without internet", link: "/how-to/air-gapped" },
-      { text: "Keep to chosen namespaces", link: "/how-to/namespaces" },
+      { text: "Limit to selected namespaces", link: "/how-to/namespaces" },
       { text: "Keep secrets in a vault", link: "/how-to/external-secrets" },
       { text: "Change the database password", link: "/how-to/database-password" },
       { text: "Back up and restore", link: "/how-to/backup" },

@@ -88,7 +88,7 @@ describe("in a pseudo-terminal on the demo, with the real operator", () => {
 
   test("`kubectl coder mcp` waits for an assistant until Ctrl-C", async () => {
     const call = typed("mcp");
-    await call.until((screen) => expect(screen).toContain("Ctrl-C ends it."));
+    await call.until((screen) => expect(screen).toContain("Press Ctrl-C to exit."));
     call.press(CTRL_C);
     compare("mcp", await call.ended, 0);
   });

@@ -55,7 +55,7 @@ export async function setUpTrouble(demo: DemoAccess): Promise<void> {
     installRelease(demo),
   ]);
   await Promise.all([
-    reported(demo, "codercontrolplane/coder", 'the nearest, "burst", lacks'),
+    reported(demo, "codercontrolplane/coder", '"burst", lacks region=us'),
     reported(demo, "coderprovisioner/gpu", "Secret .*cuda.* does not exist"),
     reported(demo, "coderprovisioner/burst", "pendingBuilds: 0"),
     reported(demo, "coderworkspaceproxy/sydney", "health: ok"),

@@ -136,6 +136,20 @@ describe("a database that is no good has its own reason, and is tried again ever
     await stage.untilReady("first");
   });
 
+  test("a healthy first start emits no warning", async () => {
+    const coderd = await stage.coderd("healthy");
+    coderd.database.trouble = new DatabaseProblem("schemaMissing", missing);
+    await stage.create("healthy", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
+    await stage.untilCondition("healthy", TYPE, { status: "False", reason: "NotMigrated" });
+    coderd.database.trouble = undefined;
+    await stage.untilServing("healthy");
+    await stage.timePasses(30_000);
+    await stage.untilReady("healthy");
+    const events = await stage.events("healthy");
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.filter(({ type }) => type === "Warning")).toEqual([]);
+  });
+
   test("and not sooner, however often the control plane is looked at", async () => {
     const coderd = await stage.coderd("waiting");
     await stage.create("waiting", {
