@@ -84,6 +84,10 @@ export class CoderdAdmin implements AsyncDisposable {
     await this.#send("POST", path, body);
   }
 
+  async patch(path: string, body: object): Promise<void> {
+    await this.#send("PATCH", path, body);
+  }
+
   async put(path: string, body: object): Promise<void> {
     await this.#send("PUT", path, body);
   }
