@@ -22,7 +22,7 @@ const database = {
 };
 const ownToken = { tokenSecretRef: { name: "owner-token" } };
 const image = "ghcr.io/coder/coder:v2.36.1";
-const deployed = ["DeploymentReady", "Ready"] as const;
+const deployed = ["DeploymentReady"] as const;
 
 const pods: readonly BrokenObject[] = [
   {
@@ -81,7 +81,7 @@ const cluster: readonly BrokenObject[] = [
     kind: "CoderControlPlane",
     name: "taken",
     spec: { image, operatorAccess: { disabled: true } },
-    shows: ["ServiceReady", "DeploymentReady", "Conflict", "Ready"],
+    shows: ["ServiceReady", "DeploymentReady"],
     reason: "ServiceNotOurs",
     remedy: "Choose another name, remove the Service, or hand it over with the command in the message.",
     before: ({ stage }) =>
@@ -92,7 +92,7 @@ const cluster: readonly BrokenObject[] = [
     kind: "CoderControlPlane",
     name: "homeless",
     spec: { image, rbac: { workspaceNamespaces: ["team-b"] }, operatorAccess: { disabled: true } },
-    shows: ["WorkspaceRBACReady", "Ready"],
+    shows: ["WorkspaceRBACReady"],
     reason: "NamespaceOutOfScope",
     remedy: "Add the namespace to `watchNamespaces`, or remove it from the list.",
     happens: (scene) => scene.serve("homeless"),
@@ -107,7 +107,7 @@ const cluster: readonly BrokenObject[] = [
       expose: { ingress: { host: "coder.example.com" } },
       operatorAccess: { disabled: true },
     },
-    shows: ["AccessURLExposed", "Ready"],
+    shows: ["AccessURLExposed"],
     reason: "HostDiffers",
     remedy: "Correct the URL or the host, or remove the variable and set `expose.setAccessURL`.",
     happens: (scene) => scene.serve("elsewhere"),
@@ -120,7 +120,7 @@ const coderd: readonly BrokenObject[] = [
     kind: "CoderControlPlane",
     name: "databaseless",
     spec: { image, operatorAccess: {} },
-    shows: ["DatabaseDurable", "OperatorAccessReady", "Ready"],
+    shows: ["DatabaseDurable", "OperatorAccessReady"],
     reason: "BuiltInDatabase",
     remedy:
       "Set the URL of a database. If the operator must not use it, set `operatorAccess.tokenSecretRef`.",
@@ -136,7 +136,7 @@ const coderd: readonly BrokenObject[] = [
       operatorAccess: ownToken,
       licenseSecretRef: { name: "coder-license" },
     },
-    shows: ["LicenseApplied", "Ready"],
+    shows: ["LicenseApplied"],
     reason: "SecretMissing",
     remedy: "Create the Secret. The operator then uploads the license within a second.",
     before: (scene) => scene.coderd("unlicensed"),
@@ -147,7 +147,7 @@ const coderd: readonly BrokenObject[] = [
     kind: "CoderProvisioner",
     name: "lost",
     spec: { controlPlaneRef: { name: "coder" } },
-    shows: ["ControlPlaneReady", "OperatorAccessReady", "DeploymentReady", "Ready"],
+    shows: ["ControlPlaneReady", "OperatorAccessReady", "DeploymentReady"],
     reason: "NotFound",
     remedy: "Correct `controlPlaneRef.name`, or create the control plane.",
   },
@@ -156,7 +156,7 @@ const coderd: readonly BrokenObject[] = [
     kind: "CoderProvisioner",
     name: "unentitled",
     spec: { controlPlaneRef: { name: "unlicensed" } },
-    shows: ["ExternalProvisionersEntitled", "ProvisionerKeyReady", "Ready"],
+    shows: ["ExternalProvisionersEntitled", "ProvisionerKeyReady"],
     reason: "NotEntitled",
     remedy: "Upload a license that includes external provisioners, which the operator notices by itself.",
   },
@@ -168,7 +168,7 @@ const coderd: readonly BrokenObject[] = [
       image,
       bootstrap: { coderURL: "https://coder.example.com", credentialsSecretRef: { name: "coder-session" } },
     },
-    shows: ["CredentialsReady", "Registered", "Ready"],
+    shows: ["CredentialsReady", "Registered"],
     reason: "SecretMissing",
     remedy: "Create the Secret with a session token that may manage workspace proxies.",
   },

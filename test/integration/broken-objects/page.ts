@@ -9,7 +9,7 @@ export function page(described: readonly { readonly broken: BrokenObject; readon
     [`## ${broken.title}`, block("yaml", manifest(broken)), block("text", text), broken.remedy].join("\n\n"),
   );
   const intro =
-    "Excerpts of `kubectl describe` for objects that do not work, with the conditions and the event that say why, and the\nsolution. A test breaks these objects on a real API server and writes this page.\n[Conditions and reasons](conditions.md) explains all reasons.";
+    "Excerpts of `kubectl describe` for objects that do not work, with the conditions and the event that say why, and the\nsolution. `Ready` repeats the first condition that is part of it. A test breaks these objects on a real API server and writes\nthis page. [Conditions and reasons](conditions.md) explains all reasons.";
   return `${["# Broken objects", intro, ...sections].join("\n\n")}\n`;
 }
 
