@@ -19,7 +19,7 @@ let access: DemoAccess;
 beforeAll(async () => {
   place = await Place.make();
   demo = place.start(process.execPath, "demo/main.ts");
-  await demo.untilPrinted("Ctrl-C ends everything");
+  await demo.untilPrinted("Press Ctrl-C to stop everything");
   access = {
     kubeconfig: idea(/export KUBECONFIG=(.*)/),
     kubectl: idea(/alias kubectl=(.*)/),
