@@ -1,16 +1,12 @@
 import {
   CONTROLLER_INDEX,
-  Deployment,
   find,
-  type Kind,
   keyOf,
   keyOfObject,
   type Owner,
-  Role,
   type RunContext,
   type Environment as RunEnvironment,
   Secret,
-  Service,
   type Stored,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
@@ -26,28 +22,20 @@ import { ENTITY_OBJECTS } from "../inside/object.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
-import { missingGatewayKind } from "../workload/exposure/gateway.ts";
-import { ingressClasses } from "../workload/exposure/ingress-class.ts";
-import { podsOf } from "../workload/pods/our-pods.ts";
-import { observeRefusal } from "../workload/pods/refusal.ts";
-import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
-import { type ObservedAccount, observeAccount } from "../workload/rbac/ensure-service-account.ts";
-import type { Grants } from "../workload/rbac/ensure-workspace-rbac.ts";
-import { foreignGrants } from "../workload/rbac/grant-tie.ts";
-import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
+import {
+  observePermissions,
+  observePods,
+  observeService,
+  type PermissionsSnapshot,
+  type ServiceSnapshot,
+} from "../workload/observe.ts";
 import { databaseTarget } from "./database-target.ts";
 import type { Memory } from "./memory.ts";
 import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** A control plane in one reconcile: everything that was read from the cluster, and the time. */
-export interface Snapshot extends UpgradeSnapshot {
-  readonly removePod: RemovePod;
-  readonly warnings: PodWarnings;
-  /** The Service with the name of this control plane's, regardless of its owner. */
-  readonly service: Stored<Service> | undefined;
-  readonly account: ObservedAccount;
-  readonly grants: Grants;
+export interface Snapshot extends UpgradeSnapshot, ServiceSnapshot, PermissionsSnapshot {
   /** Secrets that the operator created for this control plane. */
   readonly secrets: readonly Stored<Secret>[];
   /** The object with the name of the Secret for a generated token, regardless of its owner. */
@@ -58,10 +46,6 @@ export interface Snapshot extends UpgradeSnapshot {
   readonly poolsMayRest: boolean;
   /** Whether the queue, a provisioner or a proxy reported that coderd cannot reach its database. */
   readonly suspectsDatabase: boolean;
-  /** A kind of the Gateway API that the cluster lacks. */
-  readonly missingGatewayKind: Kind | undefined;
-  /** Names of the ingress classes. Absent if the operator is not permitted to read them. */
-  readonly ingressClasses: readonly string[] | undefined;
   /** Secrets and ConfigMaps that the spec refers to. */
   readonly sources: Sources;
   /** The database as coderd's pods connect to it. Files of the URL are read only on connection. */
@@ -78,19 +62,16 @@ export async function observe(
   context: RunContext,
   memory: Memory,
 ): Promise<Snapshot> {
-  const { caches, children, clock } = context;
+  const { caches } = context;
   const controlPlane = withDefaults(object);
-  const { childName: name, identity } = controlPlane;
-  const { namespace } = identity;
+  const { identity } = controlPlane;
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
-  const deployment = caches.of(Deployment).get(keyOf({ namespace, name }));
   const [sources, [tokenSecret]] = await Promise.all([
-    gatherSources(namespace, sourceNames(controlPlane, object), context),
+    gatherSources(identity.namespace, sourceNames(controlPlane, object), context),
     Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
   ]);
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
-  const pods = podsOf(controlPlane, caches);
   const upgrade = await observeUpgrade(object, controlPlane, context);
   const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
   // In a terminating namespace, dependents that have cleaned up remain until the namespace is gone.
@@ -101,33 +82,20 @@ export async function observe(
     ({ metadata }) => !isNamespaceEnding || (metadata.finalizers ?? []).length > 0,
   );
   return {
-    now: clock.now(),
     object,
     controlPlane,
-    owner,
-    deployment: deployment && children.owns(deployment, owner) ? deployment : undefined,
-    pods,
-    removePod: removeWith(context),
-    warnings: await observeWarnings([...pods, ...upgrade.imageChecks], context, memory),
-    refusal: await observeRefusal(deployment, context),
-    service: caches.of(Service).get(keyOf({ namespace, name })),
-    account: await observeAccount(controlPlane, context),
-    grants: {
-      object,
-      owner,
-      identity,
-      tie: controlPlaneTie,
-      wanted: controlPlaneGrants(controlPlane),
-      foreign: foreignGrants(controlPlaneTie, object, caches),
-      isInScope: (other) => caches.of(Role).covers(other),
-    },
+    ...(await observePods(controlPlane, owner, { context, memory, others: upgrade.imageChecks })),
+    ...observeService(controlPlane, context),
+    ...(await observePermissions(
+      controlPlane,
+      { object, owner, tie: controlPlaneTie, wanted: controlPlaneGrants(controlPlane) },
+      context,
+    )),
     secrets: caches.of(Secret).byIndex(CONTROLLER_INDEX, identity.uid),
     tokenSecret,
     hasDependents: dependents.length > 0,
     poolsMayRest: mayRest(pools),
     suspectsDatabase: [object, ...pools, ...proxies].some(reportsOutage),
-    missingGatewayKind: missingGatewayKind(controlPlane.exposure, caches),
-    ingressClasses: ingressClasses(caches),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
     upgrade,

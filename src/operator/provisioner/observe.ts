@@ -1,11 +1,7 @@
 import {
   type Caches,
   CONTROLLER_INDEX,
-  Deployment,
   keyOf,
-  type Owner,
-  type Pod,
-  Role,
   type RunContext,
   type Environment as RunEnvironment,
   Secret,
@@ -18,13 +14,12 @@ import type { CoderPorts } from "../coderd/ports.ts";
 import { sessionSources } from "../coderd/session.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
-import { podsOf } from "../workload/pods/our-pods.ts";
-import { observeRefusal } from "../workload/pods/refusal.ts";
-import { observeWarnings, type PodWarnings } from "../workload/pods/warnings.ts";
-import { type ObservedAccount, observeAccount } from "../workload/rbac/ensure-service-account.ts";
-import type { Grants } from "../workload/rbac/ensure-workspace-rbac.ts";
-import { foreignGrants } from "../workload/rbac/grant-tie.ts";
-import { type RemovePod, removeWith } from "../workload/replace-stuck.ts";
+import {
+  observePermissions,
+  observePods,
+  type PermissionsSnapshot,
+  type PodsSnapshot,
+} from "../workload/observe.ts";
 import { restartSources } from "../workload/restart.ts";
 import { type Admit, admitWith } from "./admit.ts";
 import type { Memory } from "./memory.ts";
@@ -32,25 +27,14 @@ import { continuing, type Provisioner, withDefaults } from "./spec.ts";
 import { provisionerGrants, provisionerTie } from "./workspace-grants.ts";
 
 /** A provisioner in one reconcile: everything that was read from the cluster, and the time. */
-export interface Snapshot {
-  readonly now: number;
+export interface Snapshot extends PodsSnapshot, PermissionsSnapshot {
   readonly object: Stored<CoderProvisioner>;
   readonly provisioner: Provisioner;
-  readonly owner: Owner;
   /** Existing control planes among those in the spec and in the recorded keys. */
   readonly controlPlanes: ReadonlyMap<string, ObservedControlPlane>;
   /** Secrets of this provisioner, including earlier ones. */
   readonly secrets: readonly Stored<Secret>[];
-  /** The Deployment of this provisioner, not a conflicting one with its name. */
-  readonly deployment: Stored<Deployment> | undefined;
-  readonly pods: readonly Stored<Pod>[];
-  readonly removePod: RemovePod;
-  readonly warnings: PodWarnings;
-  /** Why pods of the newest template are rejected. */
-  readonly refusal: string | undefined;
   readonly admit: Admit;
-  readonly account: ObservedAccount;
-  readonly grants: Grants;
   /** Secrets that sessions with these control planes need. */
   readonly sources: Sources;
 }
@@ -71,32 +55,19 @@ export async function observe(
   const secrets = caches.of(Secret);
   const secret = secrets.get(keyOf({ namespace, name: provisioner.key.secret.name }));
   const owned = secrets.byIndex(CONTROLLER_INDEX, object.metadata.uid);
-  const named = caches.of(Deployment).get(keyOf({ namespace, name: provisioner.childName }));
-  const deployment = named && children.owns(named, owner) ? named : undefined;
-  const pods = podsOf(provisioner, caches);
+  const pods = await observePods(provisioner, owner, { context, memory });
   return {
-    now: clock.now(),
     object,
-    provisioner: continuing(provisioner, object, deployment?.spec?.replicas),
-    owner,
+    provisioner: continuing(provisioner, object, pods.deployment?.spec?.replicas),
+    ...pods,
+    ...(await observePermissions(
+      provisioner,
+      { object, owner, tie: provisionerTie, wanted: provisionerGrants(provisioner) },
+      context,
+    )),
     controlPlanes,
     secrets: [...new Set([...(secret && children.owns(secret, owner) ? [secret] : []), ...owned])],
-    deployment,
-    pods,
-    removePod: removeWith(context),
-    warnings: await observeWarnings(pods, context, memory),
-    refusal: await observeRefusal(deployment, context),
     admit: admitWith(context.client, () => clock.now()),
-    account: await observeAccount(provisioner, context),
-    grants: {
-      object,
-      owner,
-      identity: provisioner.identity,
-      tie: provisionerTie,
-      wanted: provisionerGrants(provisioner),
-      foreign: foreignGrants(provisionerTie, object, caches),
-      isInScope: (other) => caches.of(Role).covers(other),
-    },
     sources,
   };
 }

@@ -10,7 +10,6 @@ import {
   type KubeObject,
   keyOf,
   keyOfObject,
-  type Owner,
   Pod,
   type RunContext,
   type Stored,
@@ -25,9 +24,9 @@ import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { ControlPlane } from "../coderd/settings.ts";
 import { commonLabels, identityOf, selectorOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
+import type { PodsSnapshot } from "../workload/observe.ts";
 import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
-import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { type BackupState, backupOf } from "./backup.ts";
 import type { Follower, UpgradeFacts } from "./facts.ts";
 import { type FollowerKind, followerKey } from "./followers.ts";
@@ -61,17 +60,9 @@ export interface ObservedUpgrade {
 }
 
 /** The parts of the snapshot of a control plane that an upgrade needs. */
-export interface UpgradeSnapshot {
-  readonly now: number;
+export interface UpgradeSnapshot extends PodsSnapshot {
   readonly object: Stored<CoderControlPlane>;
   readonly controlPlane: ControlPlane;
-  readonly owner: Owner;
-  /** The Deployment of this control plane, not a conflicting one with its name. */
-  readonly deployment: Stored<Deployment> | undefined;
-  readonly pods: readonly Stored<Pod>[];
-  /** Why pods of the newest template are rejected. */
-  readonly refusal: string | undefined;
-  readonly warnings: PodWarnings;
   readonly upgrade: ObservedUpgrade;
 }
 
