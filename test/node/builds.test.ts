@@ -9,6 +9,9 @@ import { LASTING, SlowBuilds } from "./support/slow-builds.ts";
 
 const CONTROL_PLANE = "codercontrolplane/coder";
 const MAX_DAEMONS = 3;
+/** A daemon gives a build up when coderd takes no update from it for this long. */
+const DAEMON_PATIENCE_MS = 30_000;
+const GIVEN_UP = "send periodic update: context deadline exceeded";
 
 interface PoolStatus {
   readonly status?: { readonly desiredReplicas?: number; readonly provisionerKeyID?: string };
@@ -118,12 +121,14 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
     const workspace = `during-${Object.keys(upheavals).indexOf(title)}`;
     await builds.start(workspace, "steady");
     const builder = await builds.untilBuilding(workspace);
+    const began = Date.now();
     await upheaval();
-    const { status, worker_id } = await eventually(() => builds.job(workspace), TIME_LIMIT);
-    expect(status).toBe("running");
+    const { worker_id } = await eventually(() => builds.job(workspace), TIME_LIMIT);
+    const mayBeGivenUp = Date.now() - began > DAEMON_PATIENCE_MS && title.startsWith("coderd");
     await builds.end(workspace, builder);
-    const [after] = await builds.untilSucceeded([workspace]);
-    expect(after?.worker_id).toBe(worker_id);
+    const after = await builds.untilOver(workspace);
+    expect(mayBeGivenUp ? ["succeeded", GIVEN_UP] : ["succeeded"]).toContain(after.error || after.status);
+    expect(after.worker_id).toBe(worker_id);
     expect(builder).toContain("steady");
   });
 

@@ -90,7 +90,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     for (const name of ["two", "three"]) {
       const said = await why(name);
       expect(said).toContain(`exit code ${SCRIPT_END.exitCode}`);
-      expect(said).toContain(POOL);
+      expect(said).toContain("provisioner/scripted");
       expect(said).not.toMatch(/raise spec.replicas|No problems|DNS/);
     }
   });

@@ -1,4 +1,3 @@
-import type { V1Pod } from "@kubernetes/client-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { SlowBuilds } from "./support/slow-builds.ts";
 import { CONTROL_PLANE, IMAGE, type Observed, SCHEMA, Upgrades } from "./support/upgrades.ts";
@@ -6,8 +5,8 @@ import { Workspaces } from "./support/workspaces.ts";
 
 /** Beyond the migration and the end of the old version: the start of a new pod, and its probes. */
 const MAX_DOWN_MS = 3_000;
-/** Kubernetes tells the times of pods in whole seconds. */
-const SECOND = 1_000;
+/** What the migration takes on an idle machine; with other work to do, everything else takes longer in proportion. */
+const IDLE_MIGRATION_MS = 1_200;
 const STAGES = [
   ...[
     "Preflight",
@@ -69,11 +68,8 @@ describe.runIf(inject("place")?.coder)("Coder 2.26.0 with two replicas in real p
     expect(schemas).toEqual([SCHEMA.older, SCHEMA.current]);
     expect(oldOnNewSchema).toEqual([]);
     expect(served.versions).toEqual(["v2.26.0", "v2.36.1"]);
-    // A machine with other work takes longer to start a pod, also one that has nothing to migrate.
-    const startMs = await startOfLastPod(upgrades);
-    expect(served.downMs - migrationMs - endingMs).toBeLessThanOrEqual(
-      Math.max(MAX_DOWN_MS, startMs + SECOND),
-    );
+    const slowness = Math.max(1, migrationMs / IDLE_MIGRATION_MS);
+    expect(served.downMs - migrationMs - endingMs).toBeLessThanOrEqual(MAX_DOWN_MS * slowness);
     const toCurrent = new RegExp(`to ${served.versions.at(-1)}\\b(?!-missing)`);
     for (const stage of STAGES)
       expect(
@@ -93,21 +89,6 @@ async function readyAfter(upgrades: Upgrades, object: string): Promise<string> {
   const { lastTransitionTime } = await upgrades.untilCondition("Ready", { status: "True" }, object);
   const ms = Date.parse(lastTransitionTime) - Date.parse(metadata.creationTimestamp);
   return `${object}: Ready after ${ms / 1_000} s`;
-}
-
-/** How long the last pod of coderd took from its creation until it was ready. It found a database that was migrated. */
-async function startOfLastPod({ platform }: Upgrades): Promise<number> {
-  const pods = await platform.cluster.list<V1Pod>([
-    ...["pods", `--namespace=${platform.namespace}`, "--selector=app.kubernetes.io/name=coder-control-plane"],
-  ]);
-  const starts = pods.map(({ metadata, status }) => {
-    const ready = status?.conditions?.find(({ type }) => type === "Ready");
-    const created = new Date(metadata?.creationTimestamp ?? 0).getTime();
-    return { created, tookMs: new Date(ready?.lastTransitionTime ?? 0).getTime() - created };
-  });
-  const last = starts.reduce((a, b) => (b.created > a.created ? b : a));
-  console.info(`the last pod was ready after ${last.tookMs / SECOND} s`);
-  return last.tookMs;
 }
 
 /** What the how-to page on upgrades quotes. */

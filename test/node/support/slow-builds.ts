@@ -9,6 +9,7 @@ const TEMPLATE = fileURLToPath(new URL("slow-template", import.meta.url));
 /** A build as coderd lists it. */
 export interface ListedJob {
   readonly status: string;
+  readonly error?: string;
   readonly worker_id?: string;
 }
 
@@ -49,8 +50,16 @@ export class SlowBuilds {
   async untilSucceeded(workspaces: readonly string[]): Promise<ListedJob[]> {
     return eventually(async () => {
       const jobs = await this.jobs(workspaces);
-      expect(jobs.map(({ status }) => status)).toEqual(workspaces.map(() => "succeeded"));
+      expect(jobs.map(({ status, error }) => error || status)).toEqual(workspaces.map(() => "succeeded"));
       return jobs;
+    }, TIME_LIMIT);
+  }
+
+  async untilOver(workspace: string): Promise<ListedJob> {
+    return eventually(async () => {
+      const job = await this.job(workspace);
+      expect(["succeeded", "failed", "canceled"]).toContain(job.status);
+      return job;
     }, TIME_LIMIT);
   }
 

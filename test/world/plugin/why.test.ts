@@ -245,6 +245,29 @@ describe("why about a build", () => {
     expect(out).toMatch(expected);
   });
 
+  describe("of which coderd has only the id of the daemon", () => {
+    const job = { id: "j1", organization_id: "o1", status: "running", tags, worker_id: "w1" };
+    const answers = { "/api/v2/workspacebuilds/b1": { job } };
+
+    test("gets its name from the jobs of the organization", async () => {
+      const worker_name = "provisioner-gpu-7d9c-gone";
+      const listed = { "/api/v2/organizations/o1/provisionerjobs/j1": { ...job, worker_name } };
+      const { code, out } = await kubectlCoder(
+        { ...coderd({ ...answers, ...listed }), columns: 200 },
+        "why",
+        "build/b1",
+      );
+      expect(code).toBe(3);
+      expect(out).toContain(`"${worker_name}", whose pod no longer exists`);
+    });
+
+    test("is unknown to a person who may not see those", async () => {
+      const { code, out } = await kubectlCoder({ ...coderd(answers), columns: 200 }, "why", "build/b1");
+      expect(code).toBe(1);
+      expect(out).toContain("Unknown: coderd does not say which daemon runs it");
+    });
+  });
+
   describe("that runs on a daemon that was restarted once", () => {
     const worker_name = "provisioner-linux-gpu-5c6d7e8f9-abcde";
     const at = (minutes: number) => timestamp(world.clock.now() - minutes * 60_000);

@@ -23,8 +23,8 @@ export interface Build {
   /** For a failed build: the output of Terraform. */
   readonly log: string;
   readonly organizationId: string;
-  /** The name of its daemon, if coderd says. */
-  readonly worker: string;
+  /** The name of its daemon; undefined for a running build if coderd does not say. */
+  readonly worker: string | undefined;
   /** When a daemon started it, if coderd says. */
   readonly startedAt: number | undefined;
 }
@@ -54,9 +54,30 @@ async function buildOf(coderd: PersonalCoderd, value: unknown, organizationId = 
     error: redact(textOf(job.error)),
     log: job.status === "failed" ? await logOf(coderd, textOf(id)) : "",
     organizationId: textOf(job.organization_id) || organizationId,
-    worker: textOf(job.worker_name),
+    worker: await workerOf(coderd, job, organizationId),
     startedAt: timeOf(textOf(job.started_at)),
   };
+}
+
+/** A workspace and a build have only the id of the daemon; the organization's list of jobs has its name. */
+async function workerOf(
+  coderd: PersonalCoderd,
+  job: Readonly<Record<string, unknown>>,
+  organizationId: string,
+): Promise<string | undefined> {
+  const known = textOf(job.worker_name);
+  if (known || !isUnderWay(textOf(job.status))) return known;
+  const [organization, id] = [textOf(job.organization_id) || organizationId, textOf(job.id)].map(
+    encodeURIComponent,
+  );
+  const found = await coderd
+    .get(`/api/v2/organizations/${organization}/provisionerjobs/${id}`)
+    .catch(() => undefined);
+  return textOf(recordOf(found).worker_name) || undefined;
+}
+
+function isUnderWay(status: string): boolean {
+  return status === "running" || status === "canceling";
 }
 
 /** The log is more detailed than the job's error; without it, the error is still reported. */
@@ -87,7 +108,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
       { ...self, state: "failed", message: error || "Check its log in Coder.", severity: "wrong" },
       ...explainMissingRight(log, snapshot),
     ];
-  if (status === "running" || status === "canceling") return explainWorker(self, build, snapshot);
+  if (isUnderWay(status)) return explainWorker(self, build, snapshot);
   if (status !== "pending") return [];
   const waits: Link = {
     ...self,
@@ -105,7 +126,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
 function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snapshot: Snapshot): Link[] {
   const { status, worker, startedAt = Number.POSITIVE_INFINITY } = build;
   const pool = poolOf(build, snapshot);
-  if (!pool || !snapshot.arePodsKnown) return [];
+  if (worker === undefined || !pool || !snapshot.arePodsKnown) return [];
   const found = { kind: CoderProvisioner, object: pool };
   const pod = snapshot.podsOf(found).find((each) => isDaemonOf(pool, each, worker));
   if (pod && startedAt >= lostBefore(pod)) return [];
@@ -115,17 +136,19 @@ function explainWorker(self: Pick<Link, "depth" | "object">, build: Build, snaps
   return [runs, ...explainObject(found, snapshot, 1)];
 }
 
-/** Whether the state of the daemon can't be determined. */
-export function isWorkerUnknown(build: Build, snapshot: Snapshot): boolean {
-  const isRunning = build.status === "running" || build.status === "canceling";
-  return isRunning && !snapshot.arePodsKnown && poolOf(build, snapshot) !== undefined;
+/** Why the state of the daemon can't be determined; undefined if it can. */
+export function whyWorkerUnknown(build: Build, snapshot: Snapshot): string | undefined {
+  if (!isUnderWay(build.status)) return undefined;
+  if (build.worker === undefined) return "coderd does not say which daemon runs it, or you may not see it.";
+  const isHidden = !snapshot.arePodsKnown && poolOf(build, snapshot) !== undefined;
+  return isHidden ? "the pod of its daemon could not be read." : undefined;
 }
 
 /**
  * The pool of the build's daemon: the pool of its pod, or the one with the longest name that is a prefix of
  * the daemon's.
  */
-function poolOf({ worker }: Build, snapshot: Snapshot): Pool | undefined {
+function poolOf({ worker = "" }: Build, snapshot: Snapshot): Pool | undefined {
   const ofPod = snapshot.provisioners.find((object) =>
     snapshot.podsOf({ kind: CoderProvisioner, object }).some((pod) => isDaemonOf(object, pod, worker)),
   );

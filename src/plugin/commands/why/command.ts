@@ -5,7 +5,7 @@ import { answer, type Command, CommandError, type Context, EXIT, type ExitCode }
 import { Gaps } from "../../gaps.ts";
 import { completeObjects, findObject, typedName } from "../../objects.ts";
 import { operatorProblem } from "../check/operator-problem.ts";
-import { type Build, explainBuild, findBuild, isWorkerUnknown } from "./build.ts";
+import { type Build, explainBuild, findBuild, whyWorkerUnknown } from "./build.ts";
 import { explainObject } from "./object.ts";
 import { type Link, type WhyReport, whyLines } from "./report.ts";
 import { readSnapshot, type Snapshot } from "./snapshot.ts";
@@ -93,7 +93,7 @@ async function whyBuild(context: Context, cluster: Cluster, typed: string): Prom
 
 function whyUnknown(build: Build, snapshot: Snapshot): string | undefined {
   if (build.status === "unknown") return "coderd does not report its state.";
-  return isWorkerUnknown(build, snapshot) ? "the pod of its daemon could not be read." : undefined;
+  return whyWorkerUnknown(build, snapshot);
 }
 
 /** Waiting builds that the control planes report, and problems of pools. */
