@@ -55,15 +55,20 @@ export function commonFields(resources: readonly ResourceDefinition[]): FieldGro
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** The page of fields that several kinds have. */
+/** The page of fields that several kinds have, those of the most kinds first. */
 export function commonFieldsPage(common: readonly FieldGroup[]): string {
-  const kindCount = new Set(common.flatMap(({ kinds }) => kinds)).size;
-  const byKinds = Map.groupBy(common, ({ kinds }) => kinds.join(" and "));
+  const allKinds = new Set(common.flatMap(({ kinds }) => kinds)).size;
+  const title = ({ kinds }: FieldGroup) =>
+    kinds.length === allKinds ? "All kinds" : new Intl.ListFormat("en").format(kinds);
+  const byKinds = Map.groupBy(
+    common.toSorted((a, b) => b.kinds.length - a.kinds.length),
+    title,
+  );
   return [
     "# Common fields",
     "Fields that several kinds have with the same meaning. The pages of the kinds list their other fields.",
     ...[...byKinds].flatMap(([kinds, groups]) => [
-      `## ${groups[0]?.kinds.length === kindCount ? "All kinds" : kinds}`,
+      `## ${kinds}`,
       table(
         HEADER,
         groups.flatMap(({ rows }) => rows),
