@@ -1,10 +1,16 @@
-import { Deployment, type KubeObject, type ManagerObserver, Secret } from "kube-controller-runtime";
+import {
+  Deployment,
+  type Kind,
+  type KubeObject,
+  type ManagerObserver,
+  Secret,
+} from "kube-controller-runtime";
 import { Dice, FakeApi, parseAddress, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
 import { InProcessCoderds } from "../../lab/coderd/in-process.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
 import { MemoryDatabases } from "../../lab/coderd-database/memory.ts";
 import { launchOperator } from "../../lab/operator.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import * as kinds from "../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../src/coder/operator-access/access.ts";
 import { runsDaemons, startPods } from "../fleet/pods.ts";
 
@@ -42,7 +48,7 @@ const REF = { coder: { namespace: NAMESPACE, name: "coder" }, pool: { namespace:
 export async function tracePair(coderdMs: number): Promise<Trace> {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);
-  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) api.install(kind);
+  for (const kind of Object.values(kinds)) api.install(kind as Kind);
   const person = api.client("a-person");
   const coderds = new InProcessCoderds(clock);
   const databases = new MemoryDatabases(clock);
@@ -92,14 +98,14 @@ type Person = ReturnType<FakeApi["client"]>;
 
 async function create(person: Person): Promise<void> {
   const secretKeyRef = { name: "coder", key: "url" };
-  await person.create(CoderControlPlane, {
+  await person.create(kinds.CoderControlPlane, {
     metadata: REF.coder,
     spec: {
       extraEnv: [{ name: "CODER_PG_CONNECTION_URL", valueFrom: { secretKeyRef } }],
       licenseSecretRef: { name: "coder" },
     },
   });
-  await person.create(CoderProvisioner, {
+  await person.create(kinds.CoderProvisioner, {
     metadata: REF.pool,
     spec: { controlPlaneRef: { name: "coder" }, replicas: 2 },
   });
@@ -128,9 +134,9 @@ async function untilReady(
         await person.patchStatus(Deployment, { namespace: NAMESPACE, name }, { status });
       }
     }
-    const coder = await person.get(CoderControlPlane, REF.coder);
+    const coder = await person.get(kinds.CoderControlPlane, REF.coder);
     if (coder.status?.licenseTier === "premium") readyAt.coder ??= clock.now() - startedAt;
-    const pool = await person.get(CoderProvisioner, REF.pool);
+    const pool = await person.get(kinds.CoderProvisioner, REF.pool);
     if (pool.status?.phase === "Ready") readyAt.pool ??= clock.now() - startedAt;
     const { coder: first, pool: second } = readyAt;
     if (first !== undefined && second !== undefined) return { coder: first, pool: second };

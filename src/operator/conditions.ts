@@ -74,6 +74,7 @@ export const controlPlaneConditions = {
   entitlements: { type: "EntitlementsKnown", polarity: "good" },
   licenseTerm: { type: "LicenseValid", polarity: "good" },
   health: { type: "Healthy", polarity: "good", isAsked: true },
+  organizationSync: { type: "OrganizationSyncReady", polarity: "good", quiet: ["OrganizationMissing"] },
   builds: { type: "BuildsServed", polarity: "good", isAsked: true },
   upgrading: { type: "Upgrading", polarity: "good", quiet: ["Completed"] },
   upgradePossible: { type: "UpgradePossible", polarity: "informative" },

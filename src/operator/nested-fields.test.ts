@@ -102,7 +102,15 @@ function isShown(schema: Schema, path: string, childrenOf: (value: unknown) => K
 
 /** Fields without an effect on children, because they affect coderd, other objects or an upgrade. */
 const settled = new Set([
-  ...["autoscaling", "bootstrap", "controlPlaneRef", "key", "licenseSecretRef", "operatorAccess"],
+  ...[
+    "autoscaling",
+    "bootstrap",
+    "controlPlaneRef",
+    "key",
+    "licenseSecretRef",
+    "operatorAccess",
+    "organizationSync",
+  ],
   ...["proxySessionTokenSecretRef", "registration", "upgrade"],
 ]);
 

@@ -97,7 +97,9 @@ const kinds = [
         serviceAccount: { name: "runner" },
       },
       /** Fields that affect coderd, references, or only changes, but no child alone. */
-      withoutChild: ["internalURL", "licenseSecretRef", "operatorAccess", "restartOn", "upgrade"],
+      withoutChild: [
+        ...["internalURL", "licenseSecretRef", "operatorAccess", "organizationSync", "restartOn", "upgrade"],
+      ],
     }),
   },
   {

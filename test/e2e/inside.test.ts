@@ -1,7 +1,7 @@
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
-import { CoderGroup, CoderOrganization } from "../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderGroup, CoderOrganization } from "../../src/api/v1alpha1/kinds.ts";
 import type { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
 import { TIME_LIMIT, World } from "./support/world.ts";
@@ -30,7 +30,10 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
     world = owned.use(await World.open(binaries));
     await world.startOperator();
     const [license] = await mint(binaries, "premium");
-    tenant = await Tenant.move(world, "inside", { licenseSecretRef: { name: "license" } });
+    tenant = await Tenant.move(world, "inside", {
+      licenseSecretRef: { name: "license" },
+      organizationSync: { field: "groups", assignDefault: false, mapping: { researchers: ["research"] } },
+    });
     await tenant.putSecret("license", { license });
     await tenant.create(CoderGroup, "engineers", {
       controlPlaneRef,
@@ -73,6 +76,12 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
     const engineers = await group("research", "engineers");
     expect(research.display_name).toBe("Research");
     expect(engineers).toMatchObject({ display_name: "Engineers", quota_allowance: 40 });
+    await tenant.untilCondition(CoderControlPlane, { type: "OrganizationSyncReady" }, READY);
+    expect(await admin.get("/api/v2/settings/idpsync/organization")).toMatchObject({
+      field: "groups",
+      mapping: { researchers: [research.id] },
+      organization_assign_default: false,
+    });
     const settings = `/api/v2/organizations/${research.id}/settings/idpsync`;
     expect(await admin.get(`${settings}/groups`)).toMatchObject({
       field: "groups",

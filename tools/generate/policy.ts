@@ -149,6 +149,8 @@ const children: Policy = {
     needsRight({ field: "service.?annotations" }, "", "services"),
     needsRight({ field: "upgrade.?backup.?cronJobName" }, "batch", "jobs"),
     needsRight({ field: "upgrade.?backup.?cloudNativePG" }, "postgresql.cnpg.io", "backups"),
+    // The operator writes it into coderd with an owner's token.
+    needsRight({ field: "organizationSync" }, "", "pods"),
     reachableFromOutside(),
   ],
 };

@@ -36,6 +36,7 @@ import {
   word,
 } from "./schema.ts";
 import { service } from "./service.ts";
+import { organizationSync } from "./sign-on.ts";
 import { announcementStatus, upgrade, upgradeStatus } from "./upgrade.ts";
 
 const operatorAccess = object(
@@ -88,6 +89,7 @@ const controlPlaneSpec = object("Desired state of the control plane.", {
     }),
   ),
   operatorAccess: optional(operatorAccess),
+  organizationSync: optional(organizationSync),
   rbac: optional(rbac({ default: {} })),
   readinessProbe: optional(
     readinessProbe("Readiness probe that requests /healthz. Enabled by default.", {

@@ -1,6 +1,6 @@
 import { entityName } from "./inside.ts";
-import { maxMappedNames } from "./limits.ts";
-import { listsByKey, text } from "./schema.ts";
+import { maxMappedNames, maxUsernameLength } from "./limits.ts";
+import { flag, listsByKey, object, optional, type Static, text } from "./schema.ts";
 
 /*
  * Settings for the claims that an identity provider sends at each sign-on.
@@ -16,3 +16,16 @@ export function claim(what: string) {
 export function mapping(description: string, maxLength: number) {
   return listsByKey(description, entityName("Name in coderd.", maxLength), maxMappedNames);
 }
+
+/** Of the whole deployment. */
+export const organizationSync = object(
+  "What coderd does with the claims of the identity provider at each sign-on: the organizations that people are in. Settings that are not set are not managed.",
+  {
+    assignDefault: optional(flag("Whether all people are in the default organization as well.")),
+    field: claim("organizations"),
+    mapping: optional(
+      mapping("Values of the claim, each with the names of organizations.", maxUsernameLength),
+    ),
+  },
+);
+export type OrganizationSyncSpec = Static<typeof organizationSync>;

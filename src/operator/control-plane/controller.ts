@@ -76,6 +76,7 @@ import { reportLicenseTerm } from "./license/term.ts";
 import { ensureLicense } from "./license/upload.ts";
 import { newMemory } from "./memory.ts";
 import { type Environment, observe, type Snapshot } from "./observe.ts";
+import { ensureOrganizationSync } from "./organization-sync.ts";
 import { references } from "./references.ts";
 import { checkDurability, compareAccessURL } from "./spec-warnings.ts";
 import { type ControlPlaneResult, conditionTypes, quietReasons, readiness } from "./status.ts";
@@ -116,6 +117,8 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .watches(CoderProvisioner, concernedControlPlane, dependents)
       .watches(CoderWorkspaceProxy, concernedControlPlane, dependents)
       .watches(CoderOrganization, concernedControlPlane, dependents)
+      // Its organizationSync may name it.
+      .watches(CoderOrganization, namedControlPlane, { when: organizationCreated })
       .watches(CoderGroup, concernedControlPlane, dependents)
       .watches(Pod, podOwners(CoderControlPlane), podWatch)
       .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
@@ -199,6 +202,9 @@ async function converge(
     const health = await reportHealth(snapshot, environment, { token, isBusy, outage });
     return askingAgain(health, steps.conditions, { token, now: snapshot.now, memory: environment.memory });
   });
+  await steps.run(conditionTypes.organizationSync, () =>
+    ensureOrganizationSync(snapshot, environment, token),
+  );
   return steps;
 }
 
@@ -210,6 +216,10 @@ function reportReadiness(
 ): ControlPlaneResult {
   const condition = readiness(conditions, object.status?.conditions);
   return { condition: outage && condition.status === "True" ? withoutDatabase(outage) : condition };
+}
+
+function organizationCreated({ object, previous }: Change<CoderOrganization>): boolean {
+  return object.status?.id !== previous?.status?.id;
 }
 
 function outageReported({ object, previous }: Change<CoderControlPlane>): boolean {

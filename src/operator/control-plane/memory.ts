@@ -7,6 +7,7 @@ import type { AccessFailure } from "../coderd/access-failure.ts";
 import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
+import type { ComparisonMemory } from "../inside/due.ts";
 import type { UpgradeMemory } from "../upgrade/observe.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
@@ -42,6 +43,7 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Stuc
   /** A request of the last reconcile failed because coderd could not reach its database. */
   suspectsDatabase?: true;
   readonly healthBackoff: Backoff<CoderFailure>;
+  readonly organizationSync: ComparisonMemory & { readonly backoff: Backoff<CoderFailure> };
 }
 
 /** Last result of the database check. */
@@ -73,6 +75,7 @@ export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
     entitlements: coderdBackoff(random),
     notices: { banner: coderdBackoff(random), prebuilds: coderdBackoff(random) },
     healthBackoff: calmBackoff(random),
+    organizationSync: { backoff: coderdBackoff(random) },
   };
 }
 

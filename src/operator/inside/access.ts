@@ -8,7 +8,7 @@ import type { EntityResult } from "./status.ts";
 
 /** A control plane and the token for its coderd. */
 export interface Access {
-  readonly controlPlane: FoundControlPlane;
+  readonly controlPlane: Pick<FoundControlPlane, "settings" | "status" | "url">;
   readonly token: string;
 }
 
@@ -37,6 +37,6 @@ export function openInside({ controlPlane, token }: Access, { sources }: Given, 
 }
 
 /** Differs when other features may be included than before. */
-export function licenseOf({ status }: FoundControlPlane): string {
+export function licenseOf({ status }: Pick<FoundControlPlane, "status">): string {
   return `${status.licenseTier} ${status.licenseLastAppliedHash}`;
 }

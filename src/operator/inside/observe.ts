@@ -17,10 +17,10 @@ import { sessionSources } from "../coderd/session.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
 import { type Identity, identityOf } from "../names.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
+import type { ComparisonMemory } from "./due.ts";
 import type { Entity, EntityKind } from "./kind.ts";
 import { controlPlaneNameOf, type EntityObject, entityNameOf, observesOnly, recordedIn } from "./object.ts";
 import type { Rival } from "./plan.ts";
-import type { Verdict } from "./status.ts";
 
 /** An object as one run sees it: all that is read of the cluster, the time included. */
 export interface Snapshot<T extends EntityObject> {
@@ -40,12 +40,10 @@ export interface Snapshot<T extends EntityObject> {
 }
 
 /** State of one object between runs. Losing it costs requests, never correctness. */
-export interface Memory extends StartMemory {
+export interface Memory extends StartMemory, ComparisonMemory {
   readonly backoff: Backoff<CoderFailure>;
   /** The same for each setting beside the entity. */
   readonly settings: Map<string, Backoff<CoderFailure>>;
-  /** Result of the last comparison. Valid until a time, and only for the same inputs. */
-  compared?: { readonly inputs: string; readonly until: number; readonly verdict: Verdict };
 }
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {

@@ -13,6 +13,9 @@ export interface Verdict {
   readonly dueInMs: number;
 }
 
+/** Interval between comparisons while nothing changes. */
+export const COMPARE_EVERY_MS = 10 * 60_000;
+
 /** The entity is as the spec says. */
 export const UP_TO_DATE = "UpToDate";
 

@@ -3,16 +3,14 @@ import type { CoderFailure } from "../../coder/failure.ts";
 import { coderdBackoff } from "../coderd/backoff.ts";
 import { type Access, licenseOf, openInside } from "./access.ts";
 import { MISSING_RETRY_MS, NOW_MS, type Obstacle, obstacleOf } from "./coderd.ts";
+import { compareWhenDue } from "./due.ts";
 import { announceChange, type EntityRun, type EntityState, entityEffect } from "./effect.ts";
 import type { Entity, EntityKind } from "./kind.ts";
 import type { EntityObject } from "./object.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import type { EntityPlan } from "./plan.ts";
 import { syncSettings } from "./settings.ts";
-import { type EntityResult, UP_TO_DATE, type Verdict } from "./status.ts";
-
-/** How often an entity is compared with its spec while nothing changes. */
-const COMPARE_EVERY_MS = 10 * 60_000;
+import { COMPARE_EVERY_MS, type EntityResult, UP_TO_DATE, type Verdict } from "./status.ts";
 
 /** Brings the entity of an object to what the spec wants, or reports how it differs. */
 export async function syncEntity<T extends EntityObject, E extends Entity>(
@@ -22,21 +20,11 @@ export async function syncEntity<T extends EntityObject, E extends Entity>(
 ): Promise<EntityResult> {
   if (!access)
     return { condition: { status: "Unknown", reason: "Pending", message: "Waiting for access to coderd." } };
-  const { memory } = environment;
   const inputs = inputsOf(snapshot, access);
-  const { compared } = memory;
-  if (compared?.inputs === inputs && snapshot.now < compared.until)
-    return resultOf({ ...compared.verdict, dueInMs: compared.until - snapshot.now });
-  const inside = openInside(access, snapshot, environment.ports);
-  const verdict = await compare(entityKind, { snapshot, environment, inside, inputs });
-  const isOver = verdict.condition.status === "True";
-  if (isOver) memory.compared = { inputs, until: snapshot.now + verdict.dueInMs, verdict };
-  else delete memory.compared;
-  return resultOf(verdict);
-}
-
-function resultOf({ condition, dueInMs }: Verdict): EntityResult {
-  return { condition, requeueAfterMs: dueInMs };
+  return compareWhenDue(environment.memory, { inputs, now: snapshot.now }, () => {
+    const inside = openInside(access, snapshot, environment.ports);
+    return compare(entityKind, { snapshot, environment, inside, inputs });
+  });
 }
 
 /** Fingerprint of everything that the result of a comparison depends on. */

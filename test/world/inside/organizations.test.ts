@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoderGroup, CoderOrganization } from "../../../src/api/v1alpha1/kinds.ts";
+import { CoderControlPlane, CoderGroup, CoderOrganization } from "../../../src/api/v1alpha1/kinds.ts";
 import { type Coderd, type InsideStage, openInsideStage } from "../../support/stages/inside.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
@@ -99,6 +99,40 @@ describe("the sync with the identity provider", () => {
     await stage.byHand(() => inside().setGroupSync(id, byHand));
     await stage.changeOrganization("partly-synced", { idpSync: { groups: { field: "groups" } } });
     await stage.eventually(() => expect(inside().groupSync(id)).toEqual({ ...byHand, field: "groups" }));
+  });
+});
+
+describe("the organizations that people get at a sign-on", () => {
+  test("are mapped by name as the control plane says, and one that comes later completes the mapping", async () => {
+    const organizationSync = { field: "groups", mapping: { researchers: ["research"] } };
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("coder"), { spec: { organizationSync } });
+    const condition = async () => {
+      const { status } = await stage.get(CoderControlPlane, "coder");
+      return status?.conditions?.find(({ type }) => type === "OrganizationSyncReady");
+    };
+    await stage.eventually(async () =>
+      expect(await condition()).toMatchObject({ status: "False", reason: "OrganizationMissing" }),
+    );
+    // assignDefault is not set, so it stays as it was.
+    expect(inside().organizationSync).toMatchObject({
+      field: "groups",
+      mapping: { researchers: [] },
+      organization_assign_default: true,
+    });
+    await stage.organization("research", "coder");
+    const id = await untilReady("research");
+    await stage.eventually(async () => expect(await condition()).toMatchObject({ status: "True" }));
+    expect(inside().organizationSync).toMatchObject({ mapping: { researchers: [id] } });
+    inside().organizationSync = { field: "", mapping: null, organization_assign_default: false };
+    await stage.untilCompared();
+    await stage.eventually(() =>
+      expect(inside().organizationSync).toMatchObject({ field: "groups", mapping: { researchers: [id] } }),
+    );
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("coder"), {
+      spec: { organizationSync: null },
+    });
+    await stage.eventually(async () => expect(await condition()).toBeUndefined());
+    expect(inside().organizationSync).toMatchObject({ field: "groups" });
   });
 });
 

@@ -1,8 +1,8 @@
-import { Secret, systemClock } from "kube-controller-runtime";
+import { type Kind, Secret, systemClock } from "kube-controller-runtime";
 import { answers, type Fault, prepareManager } from "kube-controller-runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { aControlPlane } from "../../../../lab/builders.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import * as kinds from "../../../api/v1alpha1/kinds.ts";
 import type { CoderClients } from "../../../coder/clients.ts";
 import type { OperatorAccess } from "../../../coder/operator-access/access.ts";
 import { failed, succeeded } from "../../../coder/result.ts";
@@ -57,7 +57,7 @@ test("a token that was stored is not revoked because the API server fails right 
   const others = { answers, random: () => 0.5, clusterDomain: "cluster.local" };
   const ports: CoderPorts = { coderd, database: access, ...others };
   const world = prepareManager([controlPlaneController(ports, openTenancy)]);
-  for (const kind of [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy]) world.api.install(kind);
+  for (const kind of Object.values(kinds)) world.api.install(kind as Kind);
   world.start();
   onTestFinished(async () => void (await world.stop()));
   await world.clock.advance(0);
@@ -65,7 +65,7 @@ test("a token that was stored is not revoked because the API server fails right 
   world.transport.fault = fault;
   const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://u@db/coder" }];
   const object = aControlPlane({ namespace: "n", spec: { operatorAccess: {}, extraEnv } });
-  await world.person.create(CoderControlPlane, object);
+  await world.person.create(kinds.CoderControlPlane, object);
   await world.clock.advance(1_000);
   expect(seen.stored).toBe(1);
   expect(seen.reads).toBeGreaterThan(1);
