@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type ClusterAccess, Supervised, untilReady } from "kube-controller-runtime/testing";
 import type { OperatorProcess } from "../../lab/operator-process.ts";
 import { startBundle, untilLeading } from "../operator.ts";
@@ -33,16 +32,14 @@ export const startOurs: StartOperator = async ({ cluster, namespace, coderdUrl }
   return { operator, user: cluster.operator.user };
 };
 
-/** Its addresses can't be chosen: no other program may listen there. */
-const READY_URL = "http://127.0.0.1:8081/readyz";
 /** What each of its controllers logs once it leads. */
 const LEADS = "Starting workers";
 const CONTROLLERS = 3;
-const POLL_MS = 20;
 
 /**
  * The Go operator, to compare with: a binary that is not part of this project. It may do everything in the cluster, and
- * takes the coderds' server for its HTTP proxy, so that it reaches them by the names of their Services.
+ * takes the coderds' server for its HTTP proxy, so that it reaches them by the names of their Services. It always listens on
+ * the ports 8080 and 8081, where no other program may.
  */
 export function startGo(binary: string): StartOperator {
   return async ({ cluster, namespace, coderdUrl }) => {
@@ -62,8 +59,8 @@ export function startGo(binary: string): StartOperator {
       logFile,
       scratch: dir,
     });
-    await untilReady(program, async () => (await fetch(READY_URL)).ok);
-    while ((await readFile(logFile, "utf8")).split(LEADS).length <= CONTROLLERS) await sleep(POLL_MS);
+    const isLeading = async () => (await readFile(logFile, "utf8")).split(LEADS).length > CONTROLLERS;
+    await untilReady(program, isLeading);
     const operator = {
       program,
       stop: (signal: NodeJS.Signals) => program.stop(signal),
