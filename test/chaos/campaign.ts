@@ -20,7 +20,7 @@ export interface CampaignOptions extends ScheduleOptions {
   readonly healWithinMs: number;
   /** How long it must then stay well: what hung when the faults ended fails later. */
   readonly steadyMs: number;
-  /** How long nothing may be written after that; with 0 nobody looks. */
+  /** How long there must be no writes afterwards; 0 disables the check. */
   readonly quietMs: number;
   /** Where what the operators wrote is put when an invariant does not hold. */
   readonly logDir: string;
@@ -155,7 +155,7 @@ async function calmDeletion(fleet: Fleet, world: World, report: Report): Promise
   ];
 }
 
-/** What it takes to find out why: the words of the operators, and of those that the fleet stands on. */
+/** Diagnostic output: the logs of the operators and of their dependencies. */
 async function keepLogs(
   { cluster, replicas }: World,
   { logDir }: CampaignOptions,

@@ -109,7 +109,7 @@ interface ToldLine {
 
 const REPORTED = /"msg":"(failed to delete provisioner key|failed to deregister proxy)"/;
 
-/** What the operator logs when it has to let an object go and can't tidy up behind it. */
+/** The log message of the operator when it releases an object without a complete cleanup. */
 function toldOf(outputs: readonly string[]): Map<string, string> {
   const lines = outputs.flatMap((output) => output.split("\n")).filter((line) => REPORTED.test(line));
   return new Map(

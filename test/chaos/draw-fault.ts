@@ -48,7 +48,7 @@ function drawNetworkFault(dice: Dice): { fault: ProxyFault | undefined; forMs: n
   }
 }
 
-/** What a request may have done already when its answer gets lost. */
+/** The effects of a request whose response is lost. */
 const LOSES_ANSWERS: readonly Fault["kind"][] = ["stall", "cut", "html", "truncatedJson", "wrongShape"];
 
 /**

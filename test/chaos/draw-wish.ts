@@ -31,7 +31,7 @@ export function drawWish(dice: Dice, fleet: Fleet): Change {
 }
 
 /**
- * An object to be deleted and created anew. What it leaves at coderd when that can't be reached keeps its name,
+ * An object to delete and recreate. What it leaves at coderd when that can't be reached keeps its name,
  * so names that users chose are others the second time, as they would have to be.
  */
 export function drawRecreation(dice: Dice, fleet: Fleet): Wish {

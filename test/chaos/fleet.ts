@@ -37,7 +37,7 @@ export type LicenseName = (typeof LICENSES)[number];
 /** Every coderd has both; the first is the default one, under another name of its own. */
 export const ORGANIZATIONS = ["default", "team"] as const;
 
-/** So many control planes, as many provisioners and half as many workspace proxies. */
+/** The number of control planes, and of provisioners; half as many workspace proxies. */
 export function initialFleet(objects: number): Fleet {
   const numbers = Array.from({ length: objects }, (_, number) => number);
   const wishes: Wish[] = [

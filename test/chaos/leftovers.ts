@@ -52,7 +52,7 @@ function markedProcesses(mark: string): string[] {
       if (!readFileSync(`/proc/${pid}/environ`, "utf8").includes(`${MARK}=${mark}`)) return [];
       return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 200)];
     } catch {
-      // It has ended meanwhile, or belongs to somebody else.
+      // It has ended in the meantime, or belongs to another user.
       return [];
     }
   });

@@ -40,13 +40,13 @@ export class Replicas implements AsyncDisposable {
     return [...this.#started.map((operator) => operator.output), ...this.#failures];
   }
 
-  /** Who has the role now; while nobody has, whoever runs. */
+  /** The current holder of the role, or any running process if there is none. */
   find(role: Role): OperatorProcess | undefined {
     const { running } = this;
     return running.find(({ isLeader }) => isLeader === (role === "leader")) ?? running[0];
   }
 
-  /** What the process has in use after a collection of its garbage. */
+  /** The used memory of the process after a garbage collection. */
   async memoryOf(operator: OperatorProcess): Promise<Memory> {
     const count = () => operator.log.filter(({ msg }) => msg === COLLECTED).length;
     const before = count();

@@ -25,7 +25,7 @@ export async function applyWish(wish: Wish, world: UserWorld): Promise<void> {
   }
 }
 
-/** Deletes the object, waits until it is gone, and makes it anew. */
+/** Deletes the object, waits until it is gone, and recreates it. */
 export async function recreate(wish: Wish, world: UserWorld): Promise<void> {
   await remove(wish, world);
   await applyWish(wish, world);

@@ -29,7 +29,7 @@ export interface Coderd {
 export interface World {
   readonly cluster: LocalCluster;
   readonly namespace: string;
-  /** The user, who has a way to the API server that nobody breaks. */
+  /** The user, whose connection to the API server has no faults. */
   readonly person: Client;
   readonly postgres: Postgres;
   /** By the name of the control plane. */

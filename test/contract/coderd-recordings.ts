@@ -83,10 +83,10 @@ export function normalize(value: unknown, field = ""): unknown {
   if (typeof value === "object" && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, normalize(item, key)]));
   if (VOLATILE.includes(field) && value !== "") return `<${field}>`;
-  // Of a proxy that no pod stands for coderd says the one or the other, depending on when it looked last.
+  // For a proxy without pods, coderd returns either, depending on its last check.
   if (field === "status" && value === "unknown") return "unregistered";
   if (typeof value !== "string") return value;
-  // The identifier of a token is none of the usual form.
+  // The identifier of a token has an unusual format.
   if (field === "id" && /^\w{10}$/.test(value)) return "<uuid>";
   return value
     .replace(/^(<[a-z-]+-id>|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/, "<uuid>")

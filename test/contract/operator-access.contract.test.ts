@@ -49,7 +49,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     stored: OPERATOR,
   };
 
-  test("makes a system user that nobody can log in to, and one token of a year", async () => {
+  test("creates a system user without a login, and one token that is valid for a year", async () => {
     expect(await outcome()).toEqual(CONVERGED);
     expect(await database.users()).toMatchObject([
       {
@@ -119,7 +119,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(await outcome()).toEqual(CONVERGED);
   });
 
-  test("does not let tokens pile up that nobody stores", async () => {
+  test("does not accumulate tokens that are not stored", async () => {
     for (let attempt = 0; attempt < 40; attempt++) {
       await access.ensureToken(targetOf(database), "nonsense");
       await clock.advance(30_000);
@@ -188,7 +188,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
       expect([await accepted(store.token), await accepted(copy.token)]).toEqual([OPERATOR, undefined]);
     });
 
-    test("ends what has expired, whoever wrote it", async () => {
+    test("deletes expired tokens, regardless of their creator", async () => {
       await converge(access, elsewhere(), new StoredToken());
       await database.suffer("keys expired");
       await converge(access, targetOf(database), store);
@@ -218,7 +218,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
   });
 
   test.each<Misdeed>(["user who logs in by password", "user who is not a system user"])(
-    "ends every session and token of a user that somebody may have logged in as: %s",
+    "deletes every session and token of a user that may have been used to log in: %s",
     async (misdeed) => {
       const { token } = store;
       await database.suffer(misdeed);
@@ -230,7 +230,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     },
   );
 
-  test("makes a user anew that was deleted", async () => {
+  test("recreates a deleted user", async () => {
     await database.suffer("user deleted");
     expect(await outcome()).toMatchObject({ keys: [], stored: undefined });
     await converge(access, targetOf(database), store);
@@ -258,7 +258,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
 
   test.each<[string, (url: string) => string, string]>([
     ["of another scheme", (url) => url.replace("postgres:", "mysql:"), "invalidUrl"],
-    ["to a port where nobody listens", (url) => url.replace(/:\d+\//, ":1/"), "unreachable"],
+    ["to a closed port", (url) => url.replace(/:\d+\//, ":1/"), "unreachable"],
     ["with another password", (url) => url.replace(/:[^:@]+@/, ":wrong-password@"), "authenticationFailed"],
     ["of a database that is not there", (url) => url.replace(/\/[^/]+$/, "/nowhere"), "databaseMissing"],
     ["that asks for TLS where there is none", (url) => `${url}?sslmode=require`, "tlsFailed"],

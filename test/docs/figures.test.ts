@@ -131,7 +131,7 @@ test.each(["--reset-then-reuse-values", "--take-ownership"])(
   },
 );
 
-test("no page asks for an object by hand for which there is a field", () => {
+test("no page asks to create an object for which there is a field", () => {
   const asking = pages.filter(({ text }) => /^kind: PodDisruptionBudget$/m.test(text));
   expect(asking.map(({ path }) => path)).toEqual([]);
 });

@@ -16,7 +16,7 @@ const standIn = stripTypeScriptTypes(readFileSync(new URL("./stand-in.ts", impor
 const played = ["coder", "docker", "helm", "kind", "kubectl", "make", "skopeo"];
 const tools = ["cat", "grep", "tail"];
 
-/** Somebody who sits in a checkout, with a cluster, and types what a page says. */
+/** A user with a checkout and a cluster, who types the commands of a page. */
 export class Reader implements AsyncDisposable {
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;

@@ -31,7 +31,7 @@ const words = new Set(
   ),
 );
 
-/** Words in quotes that are no reasons: of Kubernetes, and names of errors. */
+/** Quoted words that are not reasons: those of Kubernetes, and names of errors. */
 const others = new Set([
   ..."True False Unknown Normal Warning Opaque Prefix PathPrefix ExternalName".split(" "),
   ..."PodDisruptionBudget RollingUpdate RuntimeDefault".split(" "),

@@ -12,7 +12,7 @@ const sources = files
   .map((path) => readFileSync(repository + path, "utf8"))
   .join("\n");
 
-/** What a page shows as code and what is a file, a folder or a name of ours. */
+/** Code spans of a page that are files, folders or names of this project. */
 function named(path: string): string[] {
   const text = readFileSync(repository + path, "utf8").replaceAll(/^```.*?^```$/gms, "");
   return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);

@@ -74,7 +74,7 @@ function kubectl(): string | undefined {
   const [verb = "", ...rest] = args[0] === "-n" ? args.slice(2) : args;
   if (verb === "coder") return plugin(rest);
   const how = verbs[verb];
-  if (how === undefined) return `nobody knows how to try kubectl ${verb}`;
+  if (how === undefined) return `unsupported command: kubectl ${verb}`;
   if (how === "parse")
     return parsed(REAL_KUBECTL, ["kubectl", verb, ...(verb === "rollout" ? rest.slice(0, 1) : [])]);
   const { status, stderr } = run(REAL_KUBECTL, [...args, ...restraint(how)]);
@@ -92,7 +92,7 @@ function restraint(how: "run" | "dry" | "once"): string[] {
 
 /** Complains when the program does not know the command, or one of its flags. */
 function parsed(binary: string, command: readonly string[]): string | undefined {
-  // What follows two dashes is for another program.
+  // Arguments after two dashes are for another program.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   const { status, stdout, stderr } = spawnSync(binary, [...own, "--help"], { encoding: "utf8" });
   if (status !== 0) return stderr;
@@ -119,7 +119,7 @@ function make(): string | undefined {
 
 function docker(): string | undefined {
   const [verb = ""] = args;
-  if (!["build", "push"].includes(verb)) return `nobody knows how to try docker ${verb}`;
+  if (!["build", "push"].includes(verb)) return `unsupported command: docker ${verb}`;
   const dockerfile = readFileSync(join(REPOSITORY, "Dockerfile"), "utf8");
   const given = args.filter((_, index) => args[index - 1] === "--build-arg").map((arg) => arg.split("=")[0]);
   const unknown = given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile));
@@ -129,14 +129,14 @@ function docker(): string | undefined {
 /** Coder's own command line is not installed either: the words that its sources know. */
 function coder(): string | undefined {
   const isPush = /^templates push [\w-]+( --provisioner-tag [\w-]+=[\w-]+)+$/.test(args.join(" "));
-  return isPush ? undefined : `nobody knows how to try coder ${args.join(" ")}`;
+  return isPush ? undefined : `unsupported command: coder ${args.join(" ")}`;
 }
 
 /** Not installed with the tests' own tools, so the words are all that is looked at. */
 function kind(): string | undefined {
   return args.length === 3 && args.join(" ").startsWith("load docker-image ")
     ? undefined
-    : `nobody knows how to try kind ${args.join(" ")}`;
+    : `unsupported command: kind ${args.join(" ")}`;
 }
 
 /** Not installed either: what it copies must be where `make image` puts it. */
@@ -145,7 +145,7 @@ function skopeo(): string | undefined {
   const [image = "", target = "", ...rest] = args.slice(2);
   const isCopy = args[0] === "copy" && args[1] === "--all" && rest.length === 0;
   const isOurs = image === `oci:dist/image/oci:${version}` && target.startsWith("docker://");
-  return isCopy && isOurs ? undefined : `nobody knows how to try skopeo ${args.join(" ")}`;
+  return isCopy && isOurs ? undefined : `unsupported command: skopeo ${args.join(" ")}`;
 }
 
 function node(): string | undefined {

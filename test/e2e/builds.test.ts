@@ -62,7 +62,7 @@ describe.skipIf(!binaries)(
         const { job } = (await admin.workspace(workspace)).latest_build;
         expect(job.status).toBe("running");
         const worker = (await admin.daemons()).find(({ id }) => id === job.worker_id);
-        return worker?.name ?? expect.fail("nobody has the job");
+        return worker?.name ?? expect.fail("no daemon has the job");
       }, TIME_LIMIT);
     }
 

@@ -22,7 +22,7 @@ describe.skipIf(!binaries)("a real coderd whose database takes no connection", (
   beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(world.story())));
   afterAll(() => owned.disposeAsync());
 
-  /** From another database: nobody gets into this one. */
+  /** From another database, because this one accepts no connections. */
   async function database(isOpen: boolean): Promise<void> {
     const { query } = await world.postgres.createDatabase("empty");
     await query(`ALTER DATABASE ${tenant.database.name} WITH ALLOW_CONNECTIONS ${isOpen}`);

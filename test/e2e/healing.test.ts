@@ -110,7 +110,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       expect(daemon?.tags).toEqual({ ...tags, owner: "", scope: "organization" });
     });
 
-    test("a key that somebody deletes is replaced", async () => {
+    test("a deleted key is replaced", async () => {
       const [key] = await admin.keys();
       await expectNewKey(async () => {
         await admin.deleteKey(key?.name ?? "");
@@ -138,7 +138,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await tenant.untilDaemonsServe("linux", admin);
     });
 
-    test("licenses that somebody removes at coderd are uploaded again", async () => {
+    test("licenses that are removed in coderd are uploaded again", async () => {
       for (const { id } of await admin.licenses()) await admin.delete(`/api/v2/licenses/${id}`);
       await world.timePasses(2 * MINUTES);
       await eventually(async () => expect(await admin.licenses()).toHaveLength(1), TIME_LIMIT);
@@ -149,7 +149,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await tenant.untilDaemonsServe("linux", admin);
     });
 
-    test("a token that somebody revokes is replaced", async () => {
+    test("a revoked token is replaced", async () => {
       const before = await tenant.secretValue("coder-operator-token", "token");
       await admin.delete(`/api/v2/users/coder-k8s-operator/keys/${before.split("-")[0]}`);
       await world.timePasses(10 * MINUTES);
@@ -188,7 +188,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       }, TIME_LIMIT);
     });
 
-    test("a proxy's token that is lost is made anew, and its new display name reaches coderd", async () => {
+    test("a lost token of a proxy is replaced, and its new display name reaches coderd", async () => {
       await tenant.delete(Secret, "sydney-proxy-token");
       await eventually(async () => {
         expect(await tenant.secretValue("sydney-proxy-token", "token")).toMatch(/^[0-9a-f-]{36}:\w{64}$/);
@@ -206,7 +206,7 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
       await eventually(async () => expect(await admin.proxy("sydney")).toBeUndefined(), TIME_LIMIT);
     });
 
-    test("a token that nobody needs any more is revoked by coderd's API where the database is out of reach", async () => {
+    test("an unneeded token is revoked by coderd's API if the database is unreachable", async () => {
       const token = await tenant.secretValue("coder-operator-token", "token");
       const asOperator = { headers: { "Coder-Session-Token": token } };
       const statusOf = async () => (await fetch(`${admin.url}/api/v2/users/me`, asOperator)).status;

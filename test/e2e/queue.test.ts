@@ -173,7 +173,7 @@ describe.skipIf(!binaries)("a pool that follows the queue of the real coderd", (
     await world.person.mergePatch(CoderProvisioner, ref, { metadata: { annotations } });
   }
 
-  /** The names of a pool's pods that nobody has asked to end. */
+  /** The names of a pool's pods that are not being deleted. */
   async function staying(pool: string): Promise<string[]> {
     const labelSelector = `app.kubernetes.io/instance=${pool}`;
     const { items } = await world.person.list(Pod, { namespace: tenant.namespace, labelSelector });

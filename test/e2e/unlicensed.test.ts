@@ -32,7 +32,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
     return world.gateway.exchanges.length - before;
   }
 
-  test("because nobody gave one: all that needs one says so calmly, and goes on when there is one", async () => {
+  test("because none is given: everything that needs one reports that, and continues when there is one", async () => {
     const tenant = await Tenant.move(world, "unlicensed", { licenseSecretRef: { name: "license" } });
     await tenant.provision("linux");
     await tenant.proxy("sydney");

@@ -270,12 +270,12 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
   test("names the session that blocks its migration, and goes on when that ends", async () => {
     const { tenant, admin } = await settle("blocked");
     await using database = new DatabaseWatch(superuserUrl(tenant));
-    const blocker = await database.lockTable("users", "somebody");
+    const blocker = await database.lockTable("users", "another-app");
     await upgrade(tenant);
     const { message } = await eventually(async () => {
       const { status } = await tenant.get(CoderControlPlane, "coder");
       const condition = status?.conditions?.find(({ type }) => type === "Upgrading");
-      expect(condition?.message).toContain('application "somebody"');
+      expect(condition?.message).toContain('application "another-app"');
       return condition ?? expect.fail();
     }, TIME_LIMIT);
     expect(message).toContain("pg_terminate_backend");
@@ -296,9 +296,9 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
         expect(condition).toMatchObject({ reason: "Migrating", message: expect.stringContaining(text) });
       }, TIME_LIMIT);
     await using database = new DatabaseWatch(superuserUrl(tenant));
-    await database.lockTable("users", "somebody");
+    await database.lockTable("users", "another-app");
     await upgrade(tenant);
-    await said('application "somebody"');
+    await said('application "another-app"');
     await world.postgres.turn("down");
     await said("The progress is unknown.");
     await world.postgres.turn("up");

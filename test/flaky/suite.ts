@@ -100,7 +100,7 @@ function vitest(args: readonly string[], { env, logFile, deadlineMs }: VitestRun
     late = true;
     end();
   }, deadlineMs);
-  // Nobody else ends it when somebody ends us.
+  // Otherwise it would keep running after this process is stopped.
   process.once("exit", end);
   const log = createWriteStream(logFile);
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });

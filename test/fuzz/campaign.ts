@@ -18,7 +18,7 @@ import { type Drawn, drawnKinds, drawObject, type Place } from "./objects.ts";
 
 const ENTRY = new URL("operator/main.ts", import.meta.url).pathname;
 const MAX_OBJECTS = 20;
-const PASSWORD = "fuzzed-password-that-nobody-may-see";
+const PASSWORD = "fuzzed-password-that-must-not-leak";
 const TOKEN = "fuzzedtokn-NobodyMaySeeThisSecret";
 /** A deletion may wait a minute for others, and a server that says nothing is waited for as well. */
 const SETTLE_MS = 4 * 60_000;

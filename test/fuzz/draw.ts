@@ -79,7 +79,7 @@ function drawText({ pattern, maxLength = MAX_LENGTH, minLength = 0 }: DrawnSchem
   return drawHostileText(dice, Math.min(maxLength, dice.pick([64, 2_000, MAX_LENGTH])));
 }
 
-/** A text of that length that is hard on whoever searches it. */
+/** A text of that length that is slow to search. */
 export function drawHostileText(dice: Dice, length: number): string {
   const piece = dice.pick(hostilePieces) + (dice.next() < 0.5 ? dice.pick(hostilePieces) : "");
   return piece

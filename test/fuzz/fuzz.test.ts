@@ -9,7 +9,7 @@ import { type Drawn, drawnKinds, drawObject } from "./objects.ts";
 
 const SEED = 17;
 const OBJECTS = 40;
-const SECRET = "sekret-that-nobody-may-see";
+const SECRET = "sekret-that-must-not-leak";
 
 describe("text that is made to be slow", () => {
   const read = (text: string) =>

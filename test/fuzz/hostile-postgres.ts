@@ -29,7 +29,7 @@ export const MALFORMED: Readonly<Record<string, Buffer>> = {
   "a command without an end": message("C", Buffer.from("SELECT 1")),
   "a key that is too short": message("K", Buffer.alloc(4)),
   "a message shorter than its length": message("Z", Buffer.alloc(0), 0),
-  "data that nobody asked for": message("d", Buffer.alloc(8)),
+  "unsolicited data": message("d", Buffer.alloc(8)),
 };
 
 const loggedIn = Buffer.concat([message("R", Buffer.alloc(4)), message("Z", Buffer.from("I"))]);

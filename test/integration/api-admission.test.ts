@@ -99,7 +99,7 @@ describe("while the number of a provisioner follows the queue", () => {
     return (await cluster.kubectl(args)).stderr;
   }
 
-  it("nobody can set it, neither in the spec nor by the scale subresource", async () => {
+  it("no client can set it, neither in the spec nor by the scale subresource", async () => {
     const { name } = await create({ kind: "CoderProvisioner", spec: follows });
     expect(await change(name, { replicas: 3 })).toContain(refusal);
     const scale = ["scale", "coderprovisioner", name, "-n", namespace, "--replicas=3"];

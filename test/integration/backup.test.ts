@@ -9,7 +9,7 @@ import { operatorAccess } from "../../src/coder/operator-access/access.ts";
 import { converge, StoredToken, targetOf } from "../support/operator-access.ts";
 
 const PORT = 5432;
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 const NEEDED = ["initdb", "postgres", "psql", "pg_dump", "pg_restore"];
 
 /** The folder of an installation whose server and tools are of one version; the tests' own Postgres has no tools. */
@@ -28,9 +28,9 @@ const reason = programs ? "" : " (skipped: no Postgres with pg_dump in /usr/lib/
 
 describe.skipIf(!programs)(`the commands of the page on backups${reason}`, () => {
   // Postgres refuses to run as root.
-  const account = userInfo().uid === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const account = userInfo().uid === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const directory = mkdtempSync("/tmp/coder-k8s-backup-");
-  if (account.uid) chownSync(directory, NOBODY, NOBODY);
+  if (account.uid) chownSync(directory, UNPRIVILEGED, UNPRIVILEGED);
   const env = { PATH: `${programs}:/usr/bin:/bin`, PGHOST: directory, PGUSER: "postgres", HOME: directory };
   const url = `postgres://coder@localhost/coder?host=${encodeURIComponent(directory)}`;
   let server: ReturnType<typeof spawn> | undefined;

@@ -30,7 +30,7 @@ async function breakObject({ kind, name, spec, before, happens }: BrokenObject, 
   await happens?.(scene);
 }
 
-/** What kubectl prints once every condition that the page shows is there, and the event of the first. */
+/** The output of kubectl once every condition of the page exists, and the event of the first. */
 function described(broken: BrokenObject): Promise<string> {
   const { kind, name, shows, reason } = broken;
   const [first] = shows;

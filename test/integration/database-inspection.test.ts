@@ -73,8 +73,8 @@ describe("a look at coderd's database", () => {
     expect(freeConnections).toBeGreaterThan(0);
   });
 
-  test("does not wait for a migration, and names it and whoever blocks it", async () => {
-    const blocker = await connect("somebody");
+  test("does not wait for a migration, and names it and the sessions that block it", async () => {
+    const blocker = await connect("another-app");
     await blocker.query("BEGIN");
     await blocker.query("LOCK TABLE users IN ACCESS SHARE MODE");
     const migration = await connect("coder-new");
@@ -86,7 +86,7 @@ describe("a look at coderd's database", () => {
       async () =>
         expect(await look()).toMatchObject({
           schema: "locked",
-          migration: { application: "coder-new", blockers: [{ application: "somebody" }] },
+          migration: { application: "coder-new", blockers: [{ application: "another-app" }] },
         }),
       { withinMs: 20_000 },
     );

@@ -53,7 +53,7 @@ describe("in a pseudo-terminal on the demo, with the real operator", () => {
   beforeAll(() => setUpTrouble(access), START_MS);
   afterAll(() => (isRenewing ? renewFrames(seen) : undefined));
 
-  /** `kubectl coder …` as somebody types it who followed the guide. */
+  /** `kubectl coder …` as typed by a user of the guide. */
   function typed(line: string): Call {
     const path = [idea(/export PATH=(.*):\$PATH/), dirname(process.execPath), process.env.PATH];
     const env = { KUBECONFIG: access.kubeconfig, PATH: path.join(delimiter), HOME: place.dir, KUBERC: "off" };

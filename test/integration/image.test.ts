@@ -88,7 +88,7 @@ async function startOperator({ config }: LaidOutImage, dir: string) {
   const kubeconfig = join(mount, "kubeconfig");
   copyFileSync(cluster.caFile, join(mount, "ca.crt"));
   writeKubeconfig({ ...cluster.operator, kubeconfig }, cluster.server, "/tmp/ca.crt");
-  // Whoever is not root here cannot give the files to 65532; the folder around them is private.
+  // Only root can give the files to 65532; the folder around them is private.
   for (const name of ["ca.crt", "kubeconfig"]) chmodSync(join(mount, name), 0o644);
   const namespace = await cluster.createNamespace("image");
   const program = await onFreePort(async (port) => {

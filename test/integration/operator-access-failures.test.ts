@@ -64,7 +64,7 @@ describe("a database that can't be used", () => {
     });
   });
 
-  it("is unreachable when nobody listens, and when the name does not resolve", async () => {
+  it("is unreachable when the connection is refused, and when the name does not resolve", async () => {
     const closed = createServer();
     const port = await listen(closed);
     await new Promise((resolve) => closed.close(resolve));
@@ -108,7 +108,7 @@ describe("a database that can't be used", () => {
     ["users.shoe_size", "ALTER TABLE users ADD COLUMN shoe_size int NOT NULL"],
     ["api_keys.shoe_size", "ALTER TABLE api_keys ADD COLUMN shoe_size int NOT NULL"],
     ["api_keys.user_id", "ALTER TABLE api_keys RENAME COLUMN user_id TO holder_id"],
-    ["users.login_type", "ALTER TYPE login_type RENAME VALUE 'none' TO 'nobody'"],
+    ["users.login_type", "ALTER TYPE login_type RENAME VALUE 'none' TO 'nothing'"],
     ["api_keys.scopes", "ALTER TYPE api_key_scope RENAME VALUE 'coder:all' TO 'everything'"],
     ["organization_members.rank", "ALTER TABLE organization_members ADD COLUMN rank int NOT NULL"],
   ])("is schemaUnsupported and names %s", async (column, change) => {
@@ -133,7 +133,7 @@ describe("a database that can't be used", () => {
     expect(failure).toMatchObject({ kind: "permissionDenied", message: expect.stringContaining("users") });
   });
 
-  it("is timeout when somebody holds a lock for too long", async () => {
+  it("is timeout when another session holds a lock for too long", async () => {
     const holder = await connectHolder(database);
     expect((await failureAt(targetOf(database))).kind).toBe("timeout");
     await holder.release();

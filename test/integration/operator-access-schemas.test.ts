@@ -147,7 +147,7 @@ describe.each(VERSIONS)("on the last schema of Coder %s", (version) => {
     expect(store.token).toBe(token);
   });
 
-  it("an account that could be logged in to is repaired and gets another token, a deleted one is made anew", async () => {
+  it("an account with a login is repaired and gets another token, a deleted one is recreated", async () => {
     const { token } = store;
     await damage("login_type = 'password'");
     expect(await settle()).toEqual(CONVERGED);
@@ -235,7 +235,7 @@ async function documentedGrants(role: string): Promise<string[]> {
 }
 
 describe("a control plane that goes through all of these versions", () => {
-  it("keeps its token, but where system users are new and so the account could have been somebody's", async () => {
+  it("keeps its token, unless system users are new and the account could have belonged to a user", async () => {
     const clock = new VirtualClock(Date.now());
     const access = operatorAccess({ clock, fence: unfenced });
     const store = new StoredToken();

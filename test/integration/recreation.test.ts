@@ -19,8 +19,8 @@ let pools: ProvisionerStage;
 beforeAll(async () => {
   const cluster = sharedCluster();
   [stage, pools] = await Promise.all([
-    openCoderdStage(cluster, "anew"),
-    openRealWorld(cluster).then((world) => openStage(world, "anew-pool")),
+    openCoderdStage(cluster, "recreated"),
+    openRealWorld(cluster).then((world) => openStage(world, "recreated-pool")),
   ]);
 });
 afterAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await pools?.[Symbol.asyncDispose]();
 });
 
-test("a control plane that is deleted and made anew replaces what the one before left, its token too", async () => {
+test("a control plane that is deleted and recreated replaces what the previous one left, including its token", async () => {
   const coderd = await stage.coderd("coder");
   await stage.serve("coder", coderd);
   await stage.untilReady("coder");
@@ -54,7 +54,7 @@ test("a control plane that is deleted and made anew replaces what the one before
   expect(await coderd.database.keys()).toHaveLength(1);
 });
 
-test("a provisioner that is deleted and made anew replaces the Secret of the one before, and has one key", async () => {
+test("a provisioner that is deleted and recreated replaces the Secret of the previous one, and has one key", async () => {
   const coderd = await pools.controlPlane();
   await pools.serve("pool");
   await pools.person.delete(CoderProvisioner, pools.ref("pool"));

@@ -12,13 +12,13 @@ export interface Series {
 export interface AlertCase {
   readonly alert: string;
   readonly series: readonly Series[];
-  /** What looks alike and is harmless; it is there all the time. */
+  /** Similar harmless series, which are always present. */
   readonly harmless: readonly Series[];
   /** Of the alert, without its severity. */
   readonly labels: Readonly<Record<string, string>>;
   /** It concerns a paused object too: what it shows is not the operator's work. */
   readonly evenPaused?: true;
-  /** What the texts show in the place of the value, when the alert has been true for so many minutes. */
+  /** The value in the texts, after the alert has been true for this many minutes. */
   readonly value?: (minute: number) => string;
 }
 
@@ -51,7 +51,7 @@ export function condition(object: Named, type: string, state: { status: string; 
   );
 }
 
-/** That somebody has paused an object, all the time. */
+/** An object that is always paused. */
 export const paused = (object: Named): Series => steady(about("coder_k8s_object_paused", object), 1);
 
 export const replicas = (object: Named, state: "ready" | "desired") =>
@@ -59,7 +59,7 @@ export const replicas = (object: Named, state: "ready" | "desired") =>
 export const oldestBuild = (object: Named) => about("coder_k8s_queue_oldest_job_timestamp_seconds", object);
 export const expiry = (object: Named) => about("coder_k8s_license_expiry_timestamp_seconds", object);
 
-/** What nobody wants to run has no ready pod. */
+/** A workload that is scaled to zero has no ready pod. */
 export const scaledToZero = (object: Named) => [
   steady(replicas(object, "ready"), 0),
   steady(replicas(object, "desired"), 0),
@@ -94,7 +94,7 @@ export const trial = (name: string, days: number) => [
   steady(tier({ ...plane, name }, "trial"), 1),
 ];
 
-/** Something that ends in so many days. */
+/** A term that ends in this many days. */
 export function ends(metric: string, days: number): Pick<AlertCase, "series" | "labels" | "value"> {
   return {
     series: [{ series: about(metric, plane), well: 90 * DAY, wrong: days * DAY }],
@@ -103,7 +103,7 @@ export function ends(metric: string, days: number): Pick<AlertCase, "series" | "
   };
 }
 
-/** Calls that take so many seconds on average, one in a minute. */
+/** Calls with this average duration in seconds, one per minute. */
 export function slowCalls(whom: string, call: string, seconds: { well: number; wrong: number }): Series[] {
   const name = `coder_k8s_${whom}_call_duration_seconds`;
   const labels = `${operator("a")},call="${call}",result="ok"`;

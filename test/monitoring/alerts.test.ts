@@ -48,7 +48,7 @@ describe.each(alertCases)("$alert", (alertCase) => {
   test("is silent while all is well and something harmless looks alike", () =>
     passes(alertCase, { wrong: 0, expected: [{ minute: 0 }, { minute: WELL }, { minute: 2 * WELL }] }));
 
-  test("is silent when the fault is over before somebody has to get up", () =>
+  test("is silent if the fault ends before the alert is due", () =>
     passes(alertCase, {
       wrong: 2,
       expected: minutes(WELL, WELL + wait + WINDOW).map((minute) => ({ minute })),
@@ -69,7 +69,7 @@ describe.each(alertCases)("$alert", (alertCase) => {
 
 const aboutObjects = alertCases.filter(({ labels, evenPaused }) => labels.kind && !evenPaused);
 
-test.each(aboutObjects)("$alert is silent about an object that somebody has paused", (alertCase) => {
+test.each(aboutObjects)("$alert is silent about a paused object", (alertCase) => {
   const { kind = "", namespace = "", name = "" } = alertCase.labels;
   const series = [...alertCase.series, paused({ kind, namespace, name })];
   return passes({ ...alertCase, series }, { wrong: 2 * WELL, expected: [{ minute: 3 * WELL - 1 }] });

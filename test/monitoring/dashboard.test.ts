@@ -15,7 +15,7 @@ const broken = {
   apiVersion: "coder.com/v1alpha1",
   kind: "CoderProvisioner",
   metadata: { name: "stray", namespace: NAMESPACE },
-  spec: { controlPlaneRef: { name: "nobody" } },
+  spec: { controlPlaneRef: { name: "missing" } },
 };
 
 const owned = new AsyncDisposableStack();
@@ -31,7 +31,7 @@ beforeAll(async () => {
     const ready = 'coder_k8s_object_condition{condition="Ready",status="True"}';
     expect(await prometheus.query(ready)).toHaveLength(3);
   });
-  // A build that waits, and one that nobody could serve.
+  // A build that waits, and one that no pool could take.
   const organization = world.simulator?.organizations[0]?.id ?? "";
   for (const tags of [{ os: "linux" }, { gpu: "none" }]) world.simulator?.jobs.submit({ organization, tags });
   // Watches break and requests fail, which is on the dashboard too. A leader that loses its Lease meanwhile ends, and
@@ -48,7 +48,7 @@ function soon(check: () => Promise<void>): Promise<void> {
   }, TIME_LIMIT);
 }
 
-/** The query with what somebody chooses who opens the dashboard: everything. */
+/** The query with the default selection of the dashboard: everything. */
 const chosen = (query: string) => query.replaceAll("$job", ".+").replaceAll("$namespace", ".*");
 const numberOf = async (query: string) => Number((await prometheus.query(query))[0]?.value[1]);
 

@@ -80,7 +80,7 @@ export const hostileMutants: readonly Mutant[] = [
     tests: ["test/world/tenancy"],
   },
   {
-    guard: "tokens: they go to no Service of somebody else",
+    guard: "tokens: they are not sent to a foreign Service",
     file: "src/operator/workload/exposure/service.ts",
     from: 'return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));',
     to: 'return type !== "Other" || isDeepStrictEqual(selector, commonLabels(served));',
@@ -143,7 +143,7 @@ export const hostileMutants: readonly Mutant[] = [
     tests: ["src/coder"],
   },
   {
-    guard: "limits: referenced objects are kept up to so many bytes",
+    guard: "limits: the cache of referenced objects is limited in bytes",
     file: "packages/kube-controller-runtime/src/cache/contents.ts",
     from: "if (this.#bytes <= this.#mostBytes) break;",
     to: "break;",
@@ -157,14 +157,14 @@ export const hostileMutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/cache"],
   },
   {
-    guard: "limits: authorities are read up to so many bytes",
+    guard: "limits: certificate authorities are read up to a limit in bytes",
     file: "src/operator/coderd/session.ts",
     from: "if (bytes > MAX_CERTIFICATE_BYTES) return { fault: tooManyCertificates(key) };",
     to: "",
     tests: ["test/world/tenancy/large-secrets.test.ts"],
   },
   {
-    guard: "limits: a Secret with our label is kept up to so many bytes",
+    guard: "limits: a Secret with our label is cached up to a limit in bytes",
     file: "src/operator/managed-objects.ts",
     from: "...(data ? { data: shortest(data) } : {}),",
     to: "...(data ? { data } : {}),",
@@ -178,7 +178,7 @@ export const hostileMutants: readonly Mutant[] = [
     tests: ["src/operator/metrics"],
   },
   {
-    guard: "connection URL: a comma in a password is no list of hosts",
+    guard: "connection URL: a comma in a password does not separate hosts",
     file: "src/coder/operator-access/connection-url.ts",
     from: 'return authority.slice(authority.lastIndexOf("@") + 1);',
     to: "return authority;",

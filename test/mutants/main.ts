@@ -38,7 +38,7 @@ async function runTests(
   return { outcome: hung ? "hung" : passed ? "passed" : "failed", output: output + errors };
 }
 
-/** A file that does not load, or that is not there, fails as well; but then nobody has tried the guard. */
+/** A missing file, or one that does not load, fails as well, but without testing the guard. */
 function hasTried(output: string): boolean {
   return /Tests .*\d+ failed/.test(output.replaceAll(ANSI, ""));
 }

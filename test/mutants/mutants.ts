@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/queue"],
   },
   {
-    guard: "pods: a Deployment from before is not rolled out because of what was not looked at",
+    guard: "pods: an existing Deployment is not rolled out because of unread sources",
     file: "src/operator/workload/restart.ts",
     from: "const mark = restarts ? seen : markBefore;",
     to: "const mark = seen ?? markBefore;",
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/operator/workload/restart.test.ts"],
   },
   {
-    guard: "watch: a history that the server has forgotten is listed anew",
+    guard: "watch: a compacted history causes a relist",
     file: "packages/kube-controller-runtime/src/watch/watcher.ts",
     from: "failure && (isExpired(failure) || isNotFound(failure) || this.#isMissing(failure))",
     to: "failure && isNotFound(failure)",
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/leader"],
   },
   {
-    guard: "leader: the lease of somebody else is not taken before it has run out",
+    guard: "leader: the lease of another candidate is not acquired before it expires",
     file: "packages/kube-controller-runtime/src/leader/leader.ts",
     from: "if (free || this.#observation.expiresInMs(clock.monotonic()) <= 0) return",
     to: "if (free || this.#observation.expiresInMs(clock.monotonic()) <= 5_000) return",

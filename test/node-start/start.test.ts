@@ -90,7 +90,7 @@ describe.skipIf(reason)("a node", () => {
       starter.kill("SIGKILL");
       await once(starter, "exit");
       await stopNode();
-      // Whoever watched the starter tidies up for a second.
+      // The watcher of the starter needs a second to clean up.
       await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
     },
   );

@@ -15,9 +15,9 @@ const BAD: readonly (Omit<Trouble, "object"> & { readonly spec: string; readonly
   },
   {
     spec: "whose image can't be pulled",
-    patch: { command: null, image: "localhost/nobody/has:this" },
+    patch: { command: null, image: "localhost/does/not:exist" },
     since: waits(/^(ErrImagePull|ImagePullBackOff)$/),
-    says: ["localhost/nobody/has:this"],
+    says: ["localhost/does/not:exist"],
   },
   {
     // coderd lists such a daemon at once, and it ends 15 s later.

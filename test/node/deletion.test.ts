@@ -139,7 +139,7 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
     },
   );
 
-  test("of the namespace of workspaces is no obstacle to anything", async () => {
+  test("of the namespace of workspaces blocks nothing", async () => {
     await using platform = await opened("deletion");
     const { cluster, namespace, workspaceNamespace } = platform;
     await cluster.kubectl(["delete", "namespace", workspaceNamespace, "--timeout=120s"]);

@@ -52,7 +52,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     await begin("one");
     await eventually(async () => expect(await job("one")).toMatchObject({ status: "running" }), TIME_LIMIT);
     worker = observer.sights.at(-1)?.pods(POOL)[0]?.metadata?.name ?? expect.fail("the pool has no pod");
-    // What starts from now on never gets as far as to coderd, or the builds might still be begun.
+    // New pods never reach coderd, otherwise the builds might still start.
     await setScript(platform, "sleep 2");
     const forced = ["--grace-period=0", "--force", `--namespace=${platform.namespace}`];
     await platform.cluster.kubectl(["delete", "pod", worker, ...forced]);

@@ -30,7 +30,7 @@ describe.runIf(inject("place")?.coder)(
         `--selector=app.kubernetes.io/name=${component}`,
       ]);
 
-    /** What a pod of another namespace is answered by a Service, by its name. */
+    /** The response of a Service to a pod of another namespace, by its name. */
     const asked = (url: string) =>
       platform.cluster.kubectl([
         ...["exec", `--namespace=${platform.workspaceNamespace}`, "client", "--"],
@@ -102,7 +102,7 @@ describe.runIf(inject("place")?.coder)(
       );
     });
 
-    /** What a pod is answered by a server whose certificate this authority must have issued, or why it does not trust it. */
+    /** The response to a pod from a server with a certificate of this authority, or why the pod does not trust it. */
     const verified = (url: string, ca: string) =>
       platform.cluster.kubectl(
         [

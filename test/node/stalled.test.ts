@@ -27,9 +27,9 @@ const ends = (exitCode: number, before = "") => ({
 const CAUSES: readonly Cause[] = [
   {
     cause: "an image that can't be pulled",
-    spec: { image: "localhost/nobody/has:this" },
+    spec: { image: "localhost/does/not:exist" },
     since: waits(/^(ErrImagePull|ImagePullBackOff)$/),
-    says: ["localhost/nobody/has:this", "cannot be pulled"],
+    says: ["localhost/does/not:exist", "cannot be pulled"],
   },
   {
     cause: "a Secret that does not exist",

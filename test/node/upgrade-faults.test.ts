@@ -65,7 +65,7 @@ describe.runIf(place?.coder && place.local && process.env.LONG)(
   },
 );
 
-/** What makes sure that an upgrade is still in a stage when the leader is killed. */
+/** Keeps an upgrade in a stage until the leader is killed. */
 interface Hold {
   readonly stage: UpgradeStage;
   /** Before the upgrade begins. */

@@ -10,7 +10,7 @@ export class CountingMetrics extends OperatorMetrics {
   readonly errors: unknown[] = [];
   tokensLeftBehind = 0;
   entitiesLeftBehind = 0;
-  /** By controller, so that an operator that is started anew takes the place of the one before. */
+  /** By controller, so that a restarted operator replaces the previous one. */
   readonly #depths = new Map<string, () => number>();
 
   constructor() {

@@ -23,7 +23,7 @@ const noAnswer = failed({ kind: "transient", message: "The connection was cut." 
 /**
  * Stands between an operator and all that it changes, in the cluster, at coderd and in databases, and counts the changes.
  * After one of them the operator is dead, or misses the answer: the change is made, but the operator never
- * learns of it. Events are no effects.
+ * learns of it. Events do not count as effects.
  */
 export class CrashingOperator {
   readonly effects: string[] = [];
@@ -70,7 +70,7 @@ export class CrashingOperator {
     throw new Error("the answer was lost");
   };
 
-  /** What asks another side, whose methods are effects by their names. */
+  /** A client of an external system, each method of which is an effect. */
   #wrap<Asking extends object>(asking: Asking): Asking {
     const wrapped = Object.entries(asking).map(([name, method]) => [
       name,

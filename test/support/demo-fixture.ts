@@ -15,7 +15,7 @@ const TROUBLE = fileURLToPath(new URL("../../demo/manifests/trouble.yaml", impor
 const CRDS = Object.values(kinds).map(({ plural }) => `${plural}.coder.com`);
 const DAY_MS = 86_400_000;
 
-/** A running demo, as somebody uses it who read its guide. */
+/** A running demo, used as its guide describes. */
 export interface DemoAccess {
   readonly kubeconfig: string;
   readonly kubectl: string;

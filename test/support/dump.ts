@@ -45,7 +45,7 @@ interface NamedObject {
   readonly name: string;
 }
 
-/** What of an object is decided by the operator, with the names of its control plane replaced. */
+/** The fields of an object that the operator determines, with the names of its control plane replaced. */
 export function essence(object: Stored<KubeObject>, controlPlane: NamedObject): unknown {
   const text = JSON.stringify(object, (key, value) => (accidental.has(key) ? undefined : value));
   const neutral = text

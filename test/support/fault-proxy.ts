@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createCertificateAuthority } from "kube-controller-runtime/testing";
 
-/** What the proxy does to the traffic, whether it has begun or is yet to come. */
+/** The fault that the proxy applies to current and future traffic. */
 export type ProxyFault =
   /** Nothing passes any more; connections stay open, and stay dead when the fault is over. */
   | { readonly do: "stall" }
@@ -33,7 +33,7 @@ export class FaultProxy implements AsyncDisposable {
   /** Picks requests that never get an answer: they are not passed on, or they are and their answer is kept back. */
   holds: ((request: ProxiedRequest) => "request" | "answer" | undefined) | undefined;
   readonly requests: ProxiedRequest[] = [];
-  /** How many requests wait for ever by now. */
+  /** The number of requests that are blocked forever. */
   held = 0;
   readonly #server: Server;
   readonly #upstream: { readonly server: string; readonly ca: Buffer };

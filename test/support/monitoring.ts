@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { chartDir } from "./helm.ts";
 
-/** A rule of the chart that may wake somebody. */
+/** An alert rule of the chart. */
 export interface Alert {
   readonly alert: string;
   readonly expr: string;

@@ -13,7 +13,7 @@ const leaseRole = rbac("serviceaccount.yaml")
 
 export interface NamespacedOperator {
   readonly process: OperatorProcess;
-  /** As the audit log names it: nobody else has this name. */
+  /** Its unique name in the audit log. */
   readonly user: string;
 }
 

@@ -82,7 +82,7 @@ export const families: readonly Family[] = [
 
 /** How an object of a child's name comes to be there, and whether it is the parent's. */
 export const origins = {
-  "that nobody controls": { isOurs: false, metadata: () => ({}) },
+  "without a controller": { isOurs: false, metadata: () => ({}) },
   "of another controller": {
     isOurs: false,
     metadata: () => ({
@@ -130,7 +130,7 @@ export function labelsOf(app: string, name: string): Record<string, string> {
   };
 }
 
-/** What the object has beside its metadata: unlike ours where that can be changed. */
+/** The fields of the object besides its metadata: different from ours if they are mutable. */
 export function contentOf(kind: Kind, childName: string, labels: object): object {
   const pod = { containers: [{ name: "old", image: "example.invalid/old:1" }] };
   const roleName = childName.startsWith("provisioner-") ? childName : `${childName}-workspace-perms`;

@@ -33,7 +33,7 @@ import type { World } from "./world/world.ts";
 
 const TIME_LIMIT = { withinMs: 40_000 };
 
-/** What becomes of objects that have the names of children, whosever they are, in a world that serves HTTPRoutes. */
+/** The handling of objects with the names of children and different owners, in a world with HTTPRoutes. */
 export function ownershipSuite(openWorld: () => Promise<World>, width: Width): void {
   let stage: ProxyStage;
   beforeAll(async () => {
@@ -84,7 +84,7 @@ export function ownershipSuite(openWorld: () => Promise<World>, width: Width): v
     return conflict;
   }
 
-  /** Only the Service that is handed over waits, for pods that nobody runs here; see the test of the move from Helm. */
+  /** Only the Service that is handed over waits, for pods that do not run here; see the test of the move from Helm. */
   const waits = ({ child, origin }: Pick<Case, "child" | "origin">) =>
     child === (Service as Kind) && origin === "that is handed over";
   /** Without a database the operator has no token to store, so nothing takes the Secret that is free to take. */
@@ -135,14 +135,14 @@ export function ownershipSuite(openWorld: () => Promise<World>, width: Width): v
       const { message: other } = await untilRefused(account);
       expect(other).toContain('StatefulSet "rival"');
       expect(other).toContain("spec.serviceAccount.disableCreate");
-      const deployment = caseOf("coder-provisioner", Deployment, "that nobody controls");
+      const deployment = caseOf("coder-provisioner", Deployment, "without a controller");
       expect((await untilRefused(deployment)).message).toContain(
         `delete ${resourceName(Deployment)} ${deployment.childName} --cascade=orphan`,
       );
     });
 
     test("is reported in one event, and the run is repeated calmly", async () => {
-      const { name } = caseOf("coder-control-plane", Role, "that nobody controls");
+      const { name } = caseOf("coder-control-plane", Role, "without a controller");
       const fieldSelector = `involvedObject.kind=CoderControlPlane,involvedObject.name=${name}`;
       await stage.eventually(async () => {
         const { items } = await stage.person.list(CoreEvent, { namespace: stage.namespace, fieldSelector });
@@ -166,7 +166,7 @@ export function ownershipSuite(openWorld: () => Promise<World>, width: Width): v
     });
 
     test("that goes away or is handed over makes room within half a minute", async () => {
-      const gone = caseOf("coder-provisioner", Role, "that nobody controls");
+      const gone = caseOf("coder-provisioner", Role, "without a controller");
       const handed = caseOf("coder-provisioner", ServiceAccount, "of a Helm release");
       await stage.person.delete(gone.child, stage.ref(gone.childName));
       await stage.person.mergePatch(handed.child, stage.ref(handed.childName), {

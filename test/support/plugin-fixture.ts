@@ -14,7 +14,7 @@ import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** Ages are shown in whole units: this leaves a minute less a second for whoever looks late. */
+/** Ages are shown in whole units: this allows for a delay of almost a minute. */
 const SLACK = 1_000;
 
 /** A namespace with everything that `kubectl coder` has to say something about: some of it good, some not. */

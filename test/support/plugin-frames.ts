@@ -45,7 +45,7 @@ export function plainFrame(text: string): string {
     .replaceAll(/\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?/g, (time) => time.replaceAll(/\d/g, "0"))
     .replaceAll(new RegExp(`-${RANDOM}{6,10}(-${RANDOM}{5})?(?=[^a-z0-9])`, "g"), "-random")
     .replaceAll(/\bfor \d+[smhd]\b/g, "for a while")
-    .replaceAll(/"[^"]+"(\s+)holds the Lease, renewed\s+\d+s\s+ago/g, "somebody holds the Lease")
+    .replaceAll(/"[^"]+"(\s+)holds the Lease, renewed\s+\d+s\s+ago/g, "a replica holds the Lease")
     .replaceAll(/^ *\d+ {2}(?=[\w.-]+(\/|\.json|\.yaml))/gm, "bytes  ")
     .replaceAll(/: \d+ files, \d+ bytes\./g, ": files, bytes.")
     .replaceAll(/^ *BYTES/gm, "BYTES")
@@ -54,6 +54,6 @@ export function plainFrame(text: string): string {
     .replace(/^EVENTS\n( +AGE +OBJECT +REASON +MESSAGE\n)( +\d+[smhd] {2}.*\n)+/m, "EVENTS\n")
     .trimEnd()
     .split("\n");
-  // Pods of one Deployment have the same name by now, and how many there are depends on the moment.
+  // Pods of one Deployment now have the same name, and their number depends on the time.
   return lines.filter((line, index) => line !== lines[index - 1]).join("\n");
 }

@@ -18,7 +18,7 @@ export interface Person {
   readonly env?: NodeJS.ProcessEnv;
   readonly fetch?: typeof fetch;
   readonly signal?: AbortSignal;
-  /** A terminal of so many columns with Unicode, without colors; absent means a pipe. */
+  /** A terminal with this many columns and Unicode, without colors; absent means a pipe. */
   readonly columns?: number;
 }
 

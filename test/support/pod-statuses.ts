@@ -27,7 +27,7 @@ function status(ready: boolean, containerStatus: Partial<ContainerStatus>): PodS
   };
 }
 
-/** What a kubelet writes when a container has started, for the first time or again. */
+/** The status that a kubelet writes after a container has started or restarted. */
 export function runningStatus(
   now: number,
   before: { readonly lastState?: ContainerStatus["lastState"]; readonly restartCount?: number } = {},
@@ -37,7 +37,7 @@ export function runningStatus(
   return status(true, { state, restartCount, ...(lastState ? { lastState } : {}) });
 }
 
-/** What a kubelet writes when a container has ended and is to be started again after a while. */
+/** The status that a kubelet writes while a container waits for its restart. */
 export function endedStatus(before: PodStatus | undefined, end: ContainerEnd, now: number): PodStatus {
   const [{ state = {}, restartCount = 0 } = {} as Partial<ContainerStatus>] = before?.containerStatuses ?? [];
   const startedAt = state.running?.startedAt ?? timestamp(now);

@@ -9,7 +9,7 @@ import { buildRelease } from "../../tools/release/release.ts";
 
 const commit = { revision: "0123456789abcdef", time: "2026-01-02T03:04:05.000Z" };
 
-/** Builds a release as for others, on a base that nobody runs, into an empty folder. */
+/** Builds a release for publication, on a base that is never run, into an empty folder. */
 export async function buildTestRelease(
   out: string,
   names: ReleaseNames,
@@ -38,7 +38,7 @@ export async function buildTestRelease(
 /** The variables of the base. */
 export const baseEnv = ["SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"];
 
-/** Writes an image for both platforms whose Node is its platform's name, for images that nobody runs. */
+/** Writes an image for both platforms whose Node is its platform's name, for images that are never run. */
 export async function writeBaseLayout(dir: string): Promise<void> {
   const config = {
     User: "0",

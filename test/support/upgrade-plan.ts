@@ -33,7 +33,7 @@ export const gone = failed({ kind: "unreachable", message: "The database host do
 export const unheard = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
 export const noDatabase = { why: "The operator runs no SQL." };
 
-export const nobody = {
+export const noPods = {
   ...{ names: [], isScaledToZero: true, ready: 0, isProbed: true, isComplete: false },
   ...{ areNewest: false, images: [], isLate: false, isRunning: false, trouble: undefined },
 };

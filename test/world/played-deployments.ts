@@ -9,7 +9,7 @@ interface Place {
   readonly clock: Clock;
 }
 
-/** What becomes of the pods of Deployments; each is called once a second. */
+/** Simulations of the pods of Deployments; each is called once a second. */
 export interface Player {
   /** Starts the pods that a Deployment lacks, and lets those go that it has too many of. */
   readonly resize: (deployment: Stored<Deployment>) => Promise<void>;
@@ -60,7 +60,7 @@ export class PlayedDeployments implements AsyncDisposable {
   }
 }
 
-/** The status of a Deployment with so many pods. */
+/** The status of a Deployment with this many pods. */
 export function statusOfPods({
   all,
   updated,

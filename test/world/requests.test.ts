@@ -9,7 +9,7 @@ import { type CoderdStage, openCoderdStage } from "./coderd/stage.ts";
 
 /*
  * All that the operator asks for one control plane with license and operator access and for one provisioner, from their
- * creation until nothing is left to do. Whoever adds a request adds a line here, with its cause.
+ * creation until nothing is left to do. To add a request, add a line here with its cause.
  */
 
 /** Long enough for the first look at the queue, too short for the second. */
@@ -74,7 +74,7 @@ test("a control plane that starts costs these requests to Kubernetes and no othe
     "PATCH codercontrolplanes",
     "GET secrets",
     "GET secrets",
-    // Whether somebody has the name of the token's Secret, as then no pod may start.
+    // Whether the name of the token's Secret is taken: in that case no pod may start.
     "GET secrets",
     "PATCH serviceaccounts",
     "PATCH roles",

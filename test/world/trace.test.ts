@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { chart } from "../../bench/trace/chart.ts";
 import { DRAWN_MS, PICTURE, type Trace, tracePair } from "../../bench/trace/pair.ts";
 
-/** After its first status an object is queued again, which takes so long. */
+/** After its first status an object is queued again, with this delay. */
 const QUEUED_MS = 10;
 
 /** The milliseconds until both objects are Ready in which no request was under way. */

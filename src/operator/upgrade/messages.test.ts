@@ -9,8 +9,8 @@ import {
   gone,
   halfway,
   migrated,
-  nobody,
   noDatabase,
+  noPods,
   OLD,
   starting,
 } from "../../../test/support/upgrade-plan.ts";
@@ -32,8 +32,8 @@ test.each<[string, UpgradeStage, UpgradeFacts["pods"]]>([
 );
 
 test.each<[string, Partial<UpgradeFacts>]>([
-  ["an old pod hangs", { pods: { ...nobody, names: ["coder-1"] } }],
-  ["the database is away", { pods: nobody, database: gone }],
+  ["an old pod hangs", { pods: { ...noPods, names: ["coder-1"] } }],
+  ["the database is away", { pods: noPods, database: gone }],
 ])("while %s before any new pod was started, the message names the way back", (_case, more) => {
   const plan = planUpgrade(facts({ record: at("ScalingDown"), ...more }));
   expect(plan).toMatchObject({ message: expect.stringContaining(`set spec.image to "${OLD}"`) });

@@ -16,8 +16,8 @@ import {
   migrated,
   NEW,
   NOW,
-  nobody,
   noDatabase,
+  noPods,
   OLD,
   roomless,
   running,
@@ -155,17 +155,17 @@ describe("each stage leads to the next, or waits:", () => {
     [
       "one that still ends is waited for",
       at("ScalingDown"),
-      { pods: { ...nobody, names: ["coder-1"] } },
+      { pods: { ...noPods, names: ["coder-1"] } },
       "previous × 0",
     ],
     [
       "nothing is started while the database is away",
       at("ScalingDown"),
-      { pods: nobody, database: gone },
+      { pods: noPods, database: gone },
       "previous × 0",
     ],
-    ["with no pod left one migrates", at("ScalingDown"), { pods: nobody }, "→ Migrating"],
-    ["one pod of the new version is started", at("Migrating"), { pods: nobody }, `${NEW} × 1`],
+    ["with no pod left one migrates", at("ScalingDown"), { pods: noPods }, "→ Migrating"],
+    ["one pod of the new version is started", at("Migrating"), { pods: noPods }, `${NEW} × 1`],
     [
       "a running migration is waited for",
       at("Migrating", failing),
@@ -266,14 +266,14 @@ describe("when the new pod fails", () => {
     [
       "then the schema is looked at once more",
       at("RollingBack", began),
-      { pods: nobody, database: undefined },
+      { pods: noPods, database: undefined },
       "ask database",
     ],
-    ["and the old version comes back", at("RollingBack", began), { pods: nobody }, "→ RolledBack"],
+    ["and the old version comes back", at("RollingBack", began), { pods: noPods }, "→ RolledBack"],
     [
       "unless the migration was committed meanwhile",
       at("RollingBack", began),
-      { pods: nobody, database: migrated },
+      { pods: noPods, database: migrated },
       "→ Migrating",
     ],
     ["the complete template of before runs", at("RolledBack"), { present: NEW }, "previous × 3"],
@@ -287,7 +287,7 @@ describe("when the new pod fails", () => {
 describe("when the spec changes in the middle", () => {
   test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
     ["before anything has changed the upgrade is forgotten", at("BackingUp"), { wanted: OLD }, "→ nothing"],
-    ["without pods it goes back", at("ScalingDown"), { wanted: OLD, pods: nobody }, "→ RollingBack"],
+    ["without pods it goes back", at("ScalingDown"), { wanted: OLD, pods: noPods }, "→ RollingBack"],
     [
       "a migration that is not committed goes back too",
       at("Migrating"),
@@ -328,25 +328,25 @@ describe("when the spec changes in the middle", () => {
     [
       "without access to the database an upgrade goes back as long as no new pod was started",
       at("RollingBack"),
-      { wanted: OLD, pods: nobody, database: noDatabase },
+      { wanted: OLD, pods: noPods, database: noDatabase },
       "→ RolledBack",
     ],
     [
       "as long as no new pod was started it goes back while the database is away",
       at("RollingBack"),
-      { wanted: OLD, pods: nobody, database: gone },
+      { wanted: OLD, pods: noPods, database: gone },
       "→ RolledBack",
     ],
     [
       "as long as no new pod was started it goes back although an old one hangs on a lost node",
       at("RollingBack"),
-      { wanted: OLD, pods: { ...nobody, names: ["coder-1"] } },
+      { wanted: OLD, pods: { ...noPods, names: ["coder-1"] } },
       "→ RolledBack",
     ],
     [
       "without access to the database it does not go back once a new pod was started",
       at("RollingBack", { migratingSince: longAgo }),
-      { wanted: OLD, pods: nobody, database: noDatabase },
+      { wanted: OLD, pods: noPods, database: noDatabase },
       "→ Migrating",
     ],
     ["no pods at all are wanted: Migrating", at("Migrating"), { replicas: 0, pods: starting }, `${NEW} × 0`],
@@ -462,20 +462,20 @@ test("a version that was confirmed for one image is none of the next", () => {
 
 test("the schema before an upgrade stays what it was when another version is tried on a changed one", () => {
   const record = at("ScalingDown", { to: THIRD });
-  const plan = planUpgrade(facts({ record, wanted: THIRD, pods: nobody, database: migrated }));
+  const plan = planUpgrade(facts({ record, wanted: THIRD, pods: noPods, database: migrated }));
   expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 362 } });
 });
 
 test("what the schema was before is not learned from a database that an earlier pod may have migrated", () => {
   const { schemaBefore: _, ...unseen } = at("ScalingDown", { to: THIRD, ...began });
-  const plan = planUpgrade(facts({ record: unseen, wanted: THIRD, pods: nobody, database: migrated }));
+  const plan = planUpgrade(facts({ record: unseen, wanted: THIRD, pods: noPods, database: migrated }));
   expect(plan).toMatchObject({ record: { stage: "Migrating" } });
   expect(plan).not.toHaveProperty("record.schemaBefore");
 });
 
 test("it is learned late where no new pod was started yet", () => {
   const { schemaBefore: _, ...unseen } = at("ScalingDown");
-  const plan = planUpgrade(facts({ record: unseen, pods: nobody }));
+  const plan = planUpgrade(facts({ record: unseen, pods: noPods }));
   expect(plan).toMatchObject({ record: { stage: "Migrating", schemaBefore: 362 } });
 });
 
@@ -569,7 +569,7 @@ test.each(upgradeStages)(
     const circles: string[] = [];
     for (const wanted of [OLD, NEW, THIRD])
       for (const [said, database] of Object.entries(databases))
-        for (const [seen, pods] of Object.entries({ nobody, serving, starting, crashing }))
+        for (const [seen, pods] of Object.entries({ noPods, serving, starting, crashing }))
           for (const more of [{}, failing]) {
             const end = endOf(facts({ record: at(stage, more), wanted, database, pods }));
             if (end === "nowhere") circles.push(`${wanted}, database ${said}, pods ${seen}`);

@@ -25,7 +25,7 @@ const BUG = '"stack":[';
 const END = '"msg":"operator failed"';
 const LOST_LEASE = '"type":"NotLeaderError"';
 
-/** No process crashed, met an error that nobody handled, or was warned by Node; no run failed for a bug of ours. */
+/** No process crashed, had an unhandled error, or got a warning of Node.js; no run failed because of a bug. */
 export function noCrashes(outputs: readonly string[]): string[] {
   return outputs.flatMap((output) => {
     const lines = output.split("\n").filter((line) => line.trim() !== "");
@@ -65,11 +65,11 @@ export function noWrites(requests: readonly ProxiedRequest[]): string[] {
  */
 const ALLOWANCE: Memory = { heapMB: 5, residentMB: 40 };
 
-/** What the faults cost is given back when they are over. */
+/** Resources that faults consume are released after their end. */
 export function memoryIsBack(before: Memory, after: Memory): string[] {
   return (["heapMB", "residentMB"] as const).flatMap((what) => {
     const limit = before[what] + ALLOWANCE[what];
-    // Not a number is no good news either.
+    // NaN is a failure too.
     if (after[what] <= limit) return [];
     return [
       `${what} was ${before[what].toFixed(1)} and is ${after[what].toFixed(1)}: at most ${limit.toFixed(1)} was expected`,

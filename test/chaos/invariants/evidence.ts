@@ -45,7 +45,7 @@ export interface SeenCoderd {
   readonly tokens: readonly SeenToken[];
 }
 
-/** What there is at one moment, wherever it is. */
+/** The state of all systems at one moment. */
 export interface Evidence {
   readonly fleet: Fleet;
   readonly licenses: Readonly<Record<string, string>>;

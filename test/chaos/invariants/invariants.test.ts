@@ -9,7 +9,7 @@ import { brokenInvariants } from "./state.ts";
 const LICENSES = { first: "license-one", second: "license-two" };
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** What the Secret of an object holds when all is well. */
+/** The content of an object's Secret in a healthy state. */
 const heldBy: Readonly<Record<Wish["kind"], string>> = {
   CoderControlPlane: "tokenid-tokensecret",
   CoderProvisioner: "plaintext-of-the-key",
@@ -105,7 +105,7 @@ describe("the state of the world", () => {
       { objects: new Map([...allIsWell().objects].slice(1)) },
       "coder-0 does not exist",
     ],
-    ["an object that nobody looked at", withObject("pool-0", { observedGeneration: 2 }), "in generation 2"],
+    ["an object that was not reconciled", withObject("pool-0", { observedGeneration: 2 }), "in generation 2"],
     ["a condition that is False", withObject("pool-0", { conditions: [] }), "pool-0 is not Ready"],
     ["too few pods", withObject("proxy-0", { readyReplicas: 0 }), "0 ready replicas instead of 1"],
     ["a key that is still to be made", withObject("pool-0", { pendingKey: { name: "k" } }), 'the key "k"'],
@@ -166,7 +166,7 @@ describe("the state of the world", () => {
       "Role r has outlived its owner",
     ],
     [
-      "a Secret that nobody needs",
+      "an unneeded Secret",
       { children: [{ kind: "Secret", name: "old-key", ownerUid: "uid of pool-0" }] },
       "Secret old-key is not needed",
     ],
@@ -204,7 +204,7 @@ describe("the conduct of the operator", () => {
   });
 
   test.each([
-    ["Node's word about a rejection that nobody handled", "node:internal/process/promises:394\nError: boom"],
+    ["Node.js's report of an unhandled rejection", "node:internal/process/promises:394\nError: boom"],
     ["a warning of Node", "(node:1) MaxListenersExceededWarning: Possible EventTarget memory leak detected."],
     ["what its logger did not write", "coder-k8s: boom"],
     [

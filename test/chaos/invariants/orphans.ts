@@ -2,9 +2,9 @@ import { secretOf, wishesOf } from "../fleet.ts";
 import { type Evidence, leftBehind, type SeenCoderd } from "./evidence.ts";
 
 /**
- * coderd has no key and no proxy that nobody uses. Allowed is only what the operator said, in its log, that it
- * had to leave behind: deletion is best effort, so an object whose coderd, credentials or control plane are out
- * of reach goes all the same, and the log names what to delete by hand.
+ * coderd has no unused key or proxy, except those that the operator logged as left behind: deletion is best
+ * effort, so an object is deleted even if its coderd, credentials or control plane are unavailable, and the
+ * log says what to delete manually.
  */
 export function noOrphansAtCoderd(evidence: Evidence): string[] {
   return [...evidence.coderds].flatMap(([name, coderd]) => {
@@ -14,7 +14,7 @@ export function noOrphansAtCoderd(evidence: Evidence): string[] {
     ];
     const unreported = orphans.filter((orphan) => !evidence.reported.has(orphan));
     return unreported.map(
-      (orphan) => `the coderd of ${name} has ${orphan}, which no object has and nobody was reported of`,
+      (orphan) => `the coderd of ${name} has ${orphan}, which no object has and no log message reports`,
     );
   });
 }

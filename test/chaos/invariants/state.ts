@@ -3,7 +3,7 @@ import type { Evidence, Invariant } from "./evidence.ts";
 import { oneKeyEach, oneProxyEach, oneTokenEach } from "./one-each.ts";
 import { noOrphansAtCoderd, noOrphansInCluster } from "./orphans.ts";
 
-/** What must hold of the world once faults have been over for a while. */
+/** The invariants of the world a while after the end of all faults. */
 const STATE_INVARIANTS: Readonly<Record<string, Invariant>> = {
   "everything converged": everythingConverged,
   "one key per provisioner": oneKeyEach,

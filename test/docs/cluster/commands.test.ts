@@ -40,7 +40,7 @@ describe.concurrent("commands in the documentation work as they stand", () => {
 describe.concurrent("a command is complained of", () => {
   test.each([
     ["that no stand-in plays", "flux check"],
-    ["of kubectl that nobody knows how to try", "kubectl drain node"],
+    ["of kubectl that is not supported", "kubectl drain node"],
     ["with a resource that does not exist", "kubectl get coderplanes"],
     [
       "that waits for what does not exist",

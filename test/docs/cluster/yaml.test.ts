@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => helm?.[Symbol.asyncDispose]());
 
-/** What a block is when it is not objects for the API server: its first line says so. */
+/** The kind of a block without objects for the API server, by its first line. */
 const files: Readonly<Record<string, (text: string) => Promise<void>>> = {
   "values.yaml": takenByChart,
   "prometheus.yml": async (text) => void parse(text),
@@ -39,7 +39,7 @@ describe("YAML in the documentation is taken as it stands", () => {
   test.each(yaml)("$page:$line", async ({ text }) => {
     const [, file] = /^# ([\w.-]+\.ya?ml)\n/.exec(text) ?? [];
     const check = file === undefined ? takenByApiServer : files[file];
-    if (!check) throw new Error(`nobody knows what to do with a file ${file}`);
+    if (!check) throw new Error(`no check for the file ${file}`);
     await check(text);
   });
 });

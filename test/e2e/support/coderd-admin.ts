@@ -36,7 +36,7 @@ export interface ListedProxy {
   readonly status: { readonly status: string };
 }
 
-/** Who somebody is at coderd. */
+/** A user in coderd. */
 export interface Person {
   readonly email: string;
   readonly username: string;
@@ -69,7 +69,7 @@ export class CoderdAdmin implements AsyncDisposable {
     return new CoderdAdmin(url, await signIn(url, person), { binary, home });
   }
 
-  /** Makes somebody a plain member, and returns a session token of theirs. */
+  /** Creates a member and returns a session token. */
   async invite(person: Person): Promise<string> {
     const { id } = await this.get<{ id: string }>(ORGANIZATION);
     await this.#send("POST", "/api/v2/users", { ...person, password: PASSWORD, organization_ids: [id] });

@@ -1,4 +1,4 @@
-/** What somebody without the internet, with daemons outside coderd and little time configures in coderd. */
+/** The settings of a coderd without internet access, with external daemons and short intervals. */
 export const serverSettings: Readonly<Record<string, string>> = {
   CODER_PROVISIONER_DAEMONS: "0",
   CODER_TELEMETRY_ENABLE: "false",

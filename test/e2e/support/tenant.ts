@@ -21,7 +21,7 @@ interface CustomResource extends KubeObject {
   status?: { conditions?: readonly Condition[]; observedGeneration?: number };
 }
 
-/** A team on the platform: a namespace with one control plane, its database, and whoever is admin there. */
+/** A team on the platform: a namespace with one control plane, its database, and its admin. */
 export class Tenant {
   readonly world: World;
   readonly namespace: string;

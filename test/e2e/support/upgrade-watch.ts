@@ -3,10 +3,10 @@ import pg from "pg";
 import type { Postgres } from "../../../lab/postgres.ts";
 
 const EVERY_MS = 50;
-/** What Postgres says when a lock is not granted in time. */
+/** The error of Postgres if a lock is not granted in time. */
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** What was seen of a database while somebody watched. */
+/** The observations of a database during a watch. */
 interface Seen {
   /** The versions of the schema, in order. */
   readonly schemas: readonly number[];
@@ -41,7 +41,7 @@ export class DatabaseWatch implements AsyncDisposable {
     this.#loop = this.#watch();
   }
 
-  /** Holds a lock on a table as somebody of that name until it is released. */
+  /** Holds a lock on a table under an application name until it is released. */
   async lockTable(table: string, application: string): Promise<{ release(): Promise<void> }> {
     const client = await this.#connect(application);
     await client.query("BEGIN");
@@ -90,7 +90,7 @@ export class DatabaseWatch implements AsyncDisposable {
     }
   }
 
-  /** The schema first: whoever is connected afterwards is connected to at least that one. */
+  /** The schema first: later connections use at least that one. */
   async #sample(client: pg.Client): Promise<void> {
     const { rows } = await client.query("SELECT version FROM schema_migrations");
     const activity = await client.query(
@@ -103,7 +103,7 @@ export class DatabaseWatch implements AsyncDisposable {
   }
 }
 
-/** Makes a database from another as the superuser, in place of what it was. Whoever is connected to either is cut off. */
+/** Replaces a database by a copy of another, as the superuser. All connections to both are closed. */
 export async function copyDatabase(
   { port, password }: Pick<Postgres, "port" | "password">,
   names: { readonly from: string; readonly to: string; readonly owner: string },

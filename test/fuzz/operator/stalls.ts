@@ -7,7 +7,7 @@ import { type Profiler, Session } from "node:inspector/promises";
 const MAX_STALL_MS = 100;
 const LOOK_EVERY_MS = 10;
 const SAMPLE_EVERY_US = 2_000;
-/** Loading and compiling the program is no work on anything from outside. */
+/** Loading and compiling the program does not process external input. */
 const STARTING_MS = 5_000;
 
 const session = new Session();

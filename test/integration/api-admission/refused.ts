@@ -194,7 +194,7 @@ const unknownFields: readonly Refused[] = [
   controlPlane("spec.volumes[0].secret.secretNmae", {
     volumes: [{ name: "s", secret: { secretNmae: "x" } }],
   }),
-  provisioner("spec.organisationName", { organisationName: "default" }),
+  provisioner("spec.organizationname", { organizationname: "default" }),
   proxy("spec.controlPlaneRef.namespace", { controlPlaneRef: { name: "coder", namespace: "other" } }),
 ];
 

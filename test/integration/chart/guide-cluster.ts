@@ -11,7 +11,7 @@ import { sharedPostgres } from "../../support/shared-postgres.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 
-/** What a cluster of a newcomer has beside its API server: nodes that run pods, and a database. */
+/** The parts of a new user's cluster besides its API server: nodes that run pods, and a database. */
 export interface GuideCluster extends AsyncDisposable {
   readonly databaseUrl: string;
 }

@@ -51,7 +51,7 @@ describe("a control plane with a database and a license", () => {
     expect(held).toEqual([]);
   });
 
-  test("gets another token within ten minutes when somebody revokes the one it has", async () => {
+  test("gets another token within ten minutes after its token is revoked", async () => {
     const before = await stage.token("coder-operator-token");
     await coderd.database.suffer("keys deleted");
     await stage.timePasses(10 * 60_000);

@@ -99,7 +99,7 @@ describe("children of an earlier release, made by POST and PUT", () => {
     );
 
   test("were made by an Update-style manager of our name", () => {
-    for (const { metadata } of before) {
+    for (const { metadata } of [...before]) {
       expect(metadata.managedFields).toContainEqual(
         expect.objectContaining({ manager: "coder-k8s", operation: "Update" }),
       );

@@ -34,7 +34,7 @@ async function backups(): Promise<readonly Stored<Backup>[]> {
   return (await stage.person.list(Backup, { namespace: stage.namespace })).items;
 }
 
-/** The backup of the attempt that is in progress, when there are so many. */
+/** The backup of the current attempt, once there are this many. */
 function backup(count: number): Promise<Stored<Backup>> {
   return eventually(async () => {
     const items = await backups();
@@ -111,7 +111,7 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await untilFailed("The backup was not complete within 600 s.");
   });
 
-  test("lets the upgrade go on when it is complete, also where somebody has paused the Deployment", async () => {
+  test("lets the upgrade continue when it is complete, even if the Deployment is paused", async () => {
     await stage.person.mergePatch(Deployment, stage.ref("coder"), { spec: { paused: true } });
     const [late] = (await backups()).filter(({ status }) => status?.phase === undefined);
     await tryAgain("completed");

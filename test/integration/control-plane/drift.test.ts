@@ -57,7 +57,7 @@ test("a field that excludes one of ours is taken over from the person who set it
   await eventually(async () => expect((await container())?.env).toEqual(env), TIME_LIMIT);
 });
 
-describe("an edit by hand is undone", () => {
+describe("a manual edit is reverted", () => {
   const labels = { "app.kubernetes.io/managed-by": null };
   const edits: { what: string; kind: Kind; edit: object }[] = [
     {
@@ -149,7 +149,7 @@ describe("what others add is left alone", () => {
     ]);
   });
 
-  test("a field that we leave to its default stays as somebody sets it", async () => {
+  test("a field that we leave to its default keeps the value of another client", async () => {
     const strategy = { type: "Recreate", rollingUpdate: null };
     const spec = { strategy, revisionHistoryLimit: 3 };
     await stage.whenSeen(() => stage.person.mergePatch(Deployment, stage.ref("coder"), { spec }));
@@ -173,7 +173,7 @@ describe("what others add is left alone", () => {
     ]);
   });
 
-  /** At most one look at each child that somebody changed, then silence. */
+  /** At most one read of each child that another client changed, then no requests. */
   async function noFight(atMost: number): Promise<void> {
     const written = await writesSince();
     expect(written.length).toBeLessThanOrEqual(atMost);

@@ -14,7 +14,7 @@ import type { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
 /**
- * The children of a control plane as a release before ours wrote them, as whole objects: written out by hand,
+ * The children of a control plane as a release before ours wrote them, as whole objects: written manually,
  * because what our own builders make must match what is in clusters already.
  */
 export function earlierChildren(owner: Stored<CoderControlPlane>): { kind: Kind; object: KubeObject }[] {

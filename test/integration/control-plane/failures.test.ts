@@ -26,7 +26,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const failuresOf = (name: string) => failedRunsOf(stage, name);
 
-test("a conflict of the status with somebody else's write is settled within the run", async () => {
+test("a conflict of the status with another client's write is resolved within the run", async () => {
   const meddle: Fault = async (_request, pass) => {
     const metadata = { labels: { touched: "yes" } };
     await stage.person.mergePatch(CoderControlPlane, stage.ref("busy"), { metadata });

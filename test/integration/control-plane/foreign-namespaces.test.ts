@@ -69,7 +69,7 @@ describe("workspace permissions in another namespace", () => {
     expect(metadata.finalizers).toEqual([FINALIZER]);
   });
 
-  describe("are repaired when somebody", () => {
+  describe("are repaired when a client", () => {
     const label = "coder.com/control-plane";
     const edits: { what: string; kind: Kind; edit: object }[] = [
       { what: "empties the Role", kind: Role, edit: { rules: [] } },
@@ -148,7 +148,7 @@ describe("workspace permissions in another namespace", () => {
     await untilGrants(willing, "undaunted", 2);
   });
 
-  test("that somebody else made under our name are left alone, also when the control plane goes", async () => {
+  test("that others created under our name are kept, even when the control plane is deleted", async () => {
     const namespace = await cluster.createNamespace("workspaces");
     const name = `polite-${fnv1a32(`${stage.namespace}\0polite`)}-workspace-perms`;
     const rival = await stage.person.create(Role, { metadata: { namespace, name }, rules: [] });

@@ -94,7 +94,7 @@ describe("a route", () => {
     });
   });
 
-  test("that somebody edits or deletes is restored", async () => {
+  test("that is edited or deleted by another client is restored", async () => {
     await stage.person.mergePatch(HTTPRoute, stage.ref("full"), {
       spec: { hostnames: ["elsewhere.example.com"] },
     });

@@ -84,7 +84,7 @@ const changes = (name: string) => ({
   tls: { secretNames: ["web"] },
 });
 
-/** What the leader is doing when it is killed. */
+/** The operation during which the leader is killed. */
 interface Deed {
   readonly what: "makes" | "changes" | "removes";
   readonly begin: (name: string) => Promise<unknown>;
@@ -127,13 +127,13 @@ async function settled(name: string): Promise<void> {
 const isWrite = ({ method, path }: ProxiedRequest) => method !== "GET" && !/\/(leases|events)\b/.test(path);
 
 interface Undisturbed {
-  /** What there is after the deed. */
+  /** The state after the operation. */
   readonly state: unknown;
   /** How many writes the leader needs for it. */
   readonly writes: number;
 }
 
-/** What each deed leads to when nobody is killed. */
+/** The result of each operation if no leader is killed. */
 async function undisturbed(): Promise<Undisturbed[]> {
   const before = await stateOf("calm-coder");
   const outcomes: Undisturbed[] = [];
@@ -155,7 +155,7 @@ interface Point {
 }
 
 /**
- * Returns when the leader has made so many writes and waits for the next in vain: it never arrives, or its answer
+ * Resolves when the leader has made this many writes and waits for the next: the request never arrives, or its response
  * never does. Sometimes one write less will do than the time before; then the leader is done instead.
  */
 async function untilHeld({ writes, part }: Point, begin: () => Promise<unknown>, done: () => Promise<void>) {
@@ -193,7 +193,7 @@ test("a leader killed in the middle of its writes leaves what one would that liv
   const dice = new Dice(SEED);
   const name = "coder-of-kills";
   for (const [index, { what, begin }] of deeds.entries()) {
-    const { state, writes } = expected[index] ?? expect.fail(`nobody knows what ${what} leads to`);
+    const { state, writes } = expected[index] ?? expect.fail(`no result is known for ${what}`);
     const point: Point = { writes: dice.whole(0, writes - 1), part: dice.pick(["request", "answer"]) };
     const where = `the leader ${what} ${name} and is killed at ${JSON.stringify(point)}`;
     const done = async () => expect(await stateOf(name), where).toEqual(state);

@@ -51,7 +51,7 @@ test("it never asks for what the Role does not allow", async () => {
   expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);
 });
 
-test("control planes of other namespaces are none of its business", async () => {
+test("control planes of other namespaces are ignored", async () => {
   await person.create(CoderControlPlane, aControlPlane({ namespace: elsewhere }));
   await person.create(CoderControlPlane, aControlPlane({ namespace, name: "later" }));
   await eventually(() => person.get(Deployment, { namespace, name: "later" }), TIME_LIMIT);

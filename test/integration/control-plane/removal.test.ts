@@ -127,7 +127,7 @@ test("a renamed ServiceAccount takes its Role, RoleBinding and pods along and le
   expect((await stage.get(Deployment, "renamed")).spec?.template.spec?.serviceAccountName).toBe("robot");
 });
 
-test("with disableCreate our ServiceAccount becomes the user's: it stays and nobody owns it", async () => {
+test("with disableCreate our ServiceAccount becomes the user's: it is kept without an owner", async () => {
   await stage.create("released");
   await stage.settled("released");
   await stage.change("released", { serviceAccount: { disableCreate: true } });

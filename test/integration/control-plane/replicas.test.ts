@@ -38,13 +38,13 @@ async function lease(): Promise<Lease["spec"]> {
   return (await person.get(Lease, { namespace, name: LEASE })).spec;
 }
 
-/** Who held the Lease since a version of it, one for each write, up to whoever took it from nobody. */
+/** The holders of the Lease since a version of it, one for each write, up to the one that acquired it when it was free. */
 async function holdersSince(resourceVersion: string): Promise<string[]> {
   const holders: string[] = [];
   const options = { namespace, resourceVersion, timeoutSeconds: 30, idleTimeoutMs: 30_000 };
   for await (const { object } of person.watch(Lease, options)) {
-    holders.push(object.spec?.holderIdentity || "nobody");
-    if (holders.at(-2) === "nobody") break;
+    holders.push(object.spec?.holderIdentity || "no one");
+    if (holders.at(-2) === "no one") break;
   }
   return holders;
 }
@@ -84,7 +84,7 @@ describe("two replicas", () => {
     expect(leader.log.at(-1)?.msg).toBe("operator stopped");
     await eventually(() => expect(standby.isLeader).toBe(true), TIME_LIMIT);
     const holders = new Set([spec?.holderIdentity, ...(await holdersSince(metadata.resourceVersion))]);
-    expect([...holders]).toEqual([spec?.holderIdentity, "nobody", (await lease())?.holderIdentity]);
+    expect([...holders]).toEqual([spec?.holderIdentity, "no one", (await lease())?.holderIdentity]);
     await person.create(CoderControlPlane, aControlPlane({ namespace, name: "two" }));
     await served("two");
   });
@@ -92,7 +92,7 @@ describe("two replicas", () => {
   test("hand over after the lease has run out when the leader is killed, and not before", async () => {
     [leader, standby] = [standby, await start()];
     await leader.stop("SIGKILL");
-    // Whoever holds a Lease says how long; a standby counts from when it sees that.
+    // The holder of a Lease sets its duration; a standby counts from when it sees the Lease.
     const changedAt = Date.now();
     const spec = { leaseDurationSeconds: SHORT_LEASE_SECONDS };
     await person.mergePatch(Lease, { namespace, name: LEASE }, { spec });
@@ -103,7 +103,7 @@ describe("two replicas", () => {
     await served("three");
   });
 
-  test("whose leader loses the lease to somebody else has that leader end its process", async () => {
+  test("whose leader loses the lease to another client ends the leader's process", async () => {
     const metadata = {
       resourceVersion: (await person.get(Lease, { namespace, name: LEASE })).metadata.resourceVersion,
     };

@@ -146,7 +146,7 @@ test("pods that Pod Security refuses are named as the cause, with the level", as
   }
 });
 
-test("a Deployment that somebody else scales does not make a control plane stall", async () => {
+test("a Deployment that another client scales does not make a control plane stall", async () => {
   await stage.create("scaled", { image: "coder:scaled" });
   await makeReady("scaled", "coder:scaled");
   await stage.person.mergePatch(Deployment, stage.ref("scaled"), { spec: { replicas: 2 } });

@@ -107,7 +107,7 @@ describe("the full sample", () => {
 });
 
 describe("a control plane that says nothing", () => {
-  test("shows its defaults to whoever reads it", async () => {
+  test("shows its defaults to clients", async () => {
     const manifest = {
       apiVersion: "coder.com/v1alpha1",
       kind: "CoderControlPlane",

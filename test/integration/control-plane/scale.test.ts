@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => operator?.stop());
 
-/** What there is in the namespaces of this test. */
+/** The objects in the namespaces of this test. */
 async function everywhere<T>(
   list: (namespace: string) => Promise<{ readonly items: readonly T[] }>,
 ): Promise<T[]> {

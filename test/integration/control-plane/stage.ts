@@ -32,7 +32,7 @@ export async function openStage(cluster: ClusterAccess, prefix: string): Promise
   return stage;
 }
 
-/** The same with an operator of the whole cluster: for clusters that nobody else uses. */
+/** The same with an operator of the whole cluster: for exclusive clusters. */
 export async function openClusterStage(cluster: LocalCluster, prefix: string): Promise<Stage> {
   const stage = await open(cluster, prefix);
   await stage.startOperator({ namespaces: [] });

@@ -39,7 +39,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** The CRDs as they may have been when objects were stored that nobody has written since. */
+/** The CRDs as of the last write of old objects. */
 function definitionsWithoutDefaults(): string {
   const folder = new URL("../../../config/crd/", import.meta.url);
   const items = readdirSync(folder).map((file) => parse(readFileSync(new URL(file, folder), "utf8")));
@@ -89,6 +89,6 @@ describe("an object that was stored before there were defaults", () => {
     await stage.person.create(CoderControlPlane, { metadata: stage.ref("new"), spec: {} });
     await stage.settled("new");
     expect(await Promise.all(Object.keys(specs).map(children))).toEqual(before);
-    for (const [index] of before.entries()) expect(before[index]).toEqual(await children("new"));
+    for (const index of before.keys()) expect(before[index]).toEqual(await children("new"));
   });
 });

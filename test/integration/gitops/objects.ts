@@ -36,7 +36,7 @@ export type KindName = keyof typeof kinds;
 /** Status and reason of a condition; the message says both, so that a test knows whose it is. */
 export type Changes = Readonly<Record<string, readonly [status: "False" | "Unknown", reason: string]>>;
 
-/** What the operator reports when every condition is True but those given; `Ready` is as it works it out. */
+/** The operator's status if every condition is True except those given; `Ready` is computed. */
 export function conditions(name: KindName, changes: Changes): Condition[] {
   const { conditionTypes: types, readiness: sumUp }: Reporting = kinds[name];
   const states = new Map(

@@ -11,7 +11,7 @@ interface Release {
   readonly chart: string;
   readonly namespace: string;
   readonly values: object;
-  /** `upgrade` with `--install` instead of `install`, as somebody does who has the release already. */
+  /** `upgrade` with `--install` instead of `install`, as for an existing release. */
   readonly upgrade?: boolean;
 }
 

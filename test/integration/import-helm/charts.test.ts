@@ -150,7 +150,7 @@ describe("a release that Helm installed with the older chart", () => {
     for (const { because } of found) seen.add(because ?? "");
   });
 
-  test("that somebody changed by hand asks for attention, by the field and without values of variables", async () => {
+  test("that was changed manually needs attention, with the field and without values of variables", async () => {
     const ref = { namespace: installed, name: "coder" };
     const { spec } = await person.get(Deployment, ref);
     const [container] = spec?.template.spec?.containers ?? [];

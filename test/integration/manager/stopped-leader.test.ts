@@ -73,7 +73,7 @@ test.concurrent("a leader that is stopped while a write waits for its connection
 
   const before = (await writesOfStopped()).length;
   expect(before).toBeGreaterThan(0);
-  // All of this waits in its connections, and is work to whoever takes itself for the leader.
+  // All of this waits in its connections, and is work for a process that assumes to be the leader.
   await person.delete(Service, ref());
   await person.mergePatch(CoderControlPlane, ref(), { spec: { replicas: 3 } });
   await replicas(3);
@@ -91,7 +91,7 @@ test.concurrent("a leader that is stopped while a write waits for its connection
   expect(other.program.running).toBe(true);
 });
 
-/** A process that could not renew for so long has lost; the rest is for a busy machine. */
+/** A process that could not renew for this time has lost; the rest is for a busy machine. */
 const PAST_DEADLINE_MS = 10_500;
 const { POINTS = "2", SEED = "18" } = process.env;
 const dice = new Dice(Number(SEED));

@@ -21,7 +21,7 @@ const PROVISIONERS = ["pool-a", "pool-b", "pool-c"];
 const OTHERS = ["other-a", "other-b", "other-c"];
 const POLL_MS = 200;
 
-/** What a process has sent so far. */
+/** The requests of a process so far. */
 interface Sent {
   readonly kubernetes: readonly string[];
   readonly coderd: number;

@@ -101,7 +101,7 @@ describe("a new provisioner", () => {
     expect(reported.filter((reason) => reason?.includes("Key"))).toEqual(["KeyCreated"]);
   });
 
-  test("asks nobody for anything once it is settled", async () => {
+  test("makes no requests once it is settled", async () => {
     await stage.untilIdle();
     const [requests, calls] = [stage.operator.transport.requests.length, coderd.calls.length];
     await stage.touch("pool", "look again");

@@ -101,7 +101,7 @@ describe("with real rollouts", () => {
     await doomed.create("pool", { terminationGracePeriodSeconds: 1 });
     await doomed.untilSettled("pool");
     expect(elsewhere.keys).toHaveLength(1);
-    // A namespace ends in no particular order, and without its Service nobody reaches coderd: the Service goes last.
+    // A namespace ends in no particular order, and coderd is unreachable without its Service: the Service is deleted last.
     const holdServices = async (finalizers: readonly string[]) => {
       const { items } = await doomed.person.list(Service, { namespace: doomed.namespace });
       for (const { metadata } of items)

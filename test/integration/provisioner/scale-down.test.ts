@@ -39,7 +39,7 @@ function soon(check: () => Promise<void>): Promise<void> {
 
 const isBusy = (daemon: Daemon) => coderd.jobs.currentOf(daemon) !== undefined;
 
-/** Pods that nobody has asked to leave. */
+/** Pods that are not being deleted. */
 async function stayingPods(): Promise<string[]> {
   const { items } = await stage.person.list(Pod, { namespace: stage.namespace });
   const staying = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -31,7 +31,7 @@ function rbac(name: string, spec: object): Wish {
   return controlPlane(own, name, { rbac: spec });
 }
 
-/** Somebody who may write control planes and Deployments of a namespace and nothing else. */
+/** A user who may write control planes and Deployments of a namespace and nothing else. */
 async function deployerIn(namespace: string): Promise<Tenant> {
   const writer = new Tenant(cluster, `deployer-in-${namespace}`);
   for (const verb of ["create", "patch", "get"])
@@ -50,7 +50,7 @@ async function expectAccepted(wish: Wish, who = tenant): Promise<void> {
   expect(await who.write(wish)).toEqual({ accepted: true, because: "" });
 }
 
-describe("somebody who may edit one namespace", () => {
+describe("a user who may edit one namespace", () => {
   test("runs a control plane in it", () => expectAccepted(controlPlane(own, "plain")));
 
   test("cannot take over the cluster through kube-system, nor can anybody else", async () => {

@@ -17,7 +17,7 @@ const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const CODER = "/apis/coder.com/v1alpha1";
 
-/** One of our objects as somebody would write it. */
+/** A custom resource as a user would write it. */
 export interface Wish {
   readonly apiVersion: string;
   readonly kind: string;
@@ -25,13 +25,13 @@ export interface Wish {
   readonly spec?: object;
 }
 
-/** What the API server said to a write; `because` is empty when it had nothing to object to. */
+/** The API server's response to a write; `because` is empty if it was accepted. */
 export interface Verdict {
   readonly accepted: boolean;
   readonly because: string;
 }
 
-/** Somebody with rights of their own, who writes to the API server as kubectl would. */
+/** A user with limited permissions, who writes to the API server like kubectl. */
 export class Tenant {
   readonly user: string;
   readonly #cluster: ClusterAccess;
@@ -137,7 +137,7 @@ function pathOf({ kind, metadata: { namespace, name } }: Wish): string {
   return `${CODER}/namespaces/${namespace}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/** A control plane as somebody would write it. */
+/** A control plane as a user would write it. */
 export function controlPlane(namespace: string, name: string, spec: object = {}): Wish {
   return { apiVersion: "coder.com/v1alpha1", kind: "CoderControlPlane", metadata: { namespace, name }, spec };
 }

@@ -33,7 +33,7 @@ type Parts = Pick<
   readonly owned: AsyncDisposableStack;
 };
 
-/** What a platform is made of. */
+/** The parts of a platform. */
 export interface PlatformSpec {
   readonly controlPlane?: ControlPlaneSpec;
   /** Whether it has a license. True when absent. */
@@ -52,7 +52,7 @@ export class Platform implements AsyncDisposable {
   readonly database: OpenDatabase;
   readonly binaries: Pick<CoderBinaries, "coder">;
   readonly admin: CoderdAdmin;
-  /** All that nobody else may see. */
+  /** All values that others must not see. */
   readonly secrets = new Secrets();
   readonly #owned: AsyncDisposableStack;
 

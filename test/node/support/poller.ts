@@ -3,7 +3,7 @@ import type { Cluster } from "./cluster.ts";
 const NAME = "poller";
 /** A new connection for each question; what does not answer within five seconds has failed. */
 const script = (url: string) =>
-  `while :; do if said=$(timeout 5 wget -q -O /dev/null ${url} 2>&1); then echo answered; else echo "failed by $(date +%T): $said"; fi; sleep 0.2; done`;
+  `while :; do if said=$(timeout 5 wget -q -O /dev/null ${url} 2>&1); then echo answered;else echo "failed by $(date +%T): $said"; fi; sleep 0.2; done`;
 
 /** Asks a URL from a pod, several times a second, until it is disposed of. */
 export class Poller implements AsyncDisposable {

@@ -2,10 +2,10 @@ import type { Cluster } from "./cluster.ts";
 
 const POD = "service-probe";
 
-/** What a Service answered, and when as the node has it. */
+/** The response of a Service, and its time on the node. */
 interface Answer {
   readonly at: number;
-  /** The version of Coder that answered; nothing when nobody did. */
+  /** The version of Coder in the response; undefined if there was none. */
   readonly version: string | undefined;
 }
 

@@ -24,7 +24,7 @@ export class SlowBuilds {
     this.#platform = platform;
   }
 
-  /** A template whose workspaces take so long to start; daemons of the pool build them, which has the tag `pool`. */
+  /** A template whose workspaces take this long to start; daemons of the pool build them, which has the tag `pool`. */
   async pushTemplate(name: string, { seconds, pool }: { readonly seconds: number; readonly pool: string }) {
     await this.#platform.admin.cli(
       ...["templates", "push", name, "--directory", TEMPLATE, "--yes"],

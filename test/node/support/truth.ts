@@ -169,7 +169,7 @@ async function assertViews(platform: Platform, observer: Observer, trouble: Trou
   if (!pool) return;
   expect(pool.ready).toMatchObject({ status: "False", reason: "Stalled" });
   expect(ready, "daemons in kubectl coder status").toContain(pool.daemons);
-  // Dead daemons, which coderd lists for a while, are no daemons.
+  // Dead daemons, which coderd lists for a while, do not count.
   expect((pool.busy ?? 0) + (pool.idle ?? 0)).toBeLessThanOrEqual(Math.max(...ready));
 }
 

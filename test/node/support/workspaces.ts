@@ -73,7 +73,7 @@ export class Workspaces {
     return this.#list("persistentvolumeclaims", workspace);
   }
 
-  /** Its pods, those on their way out included, once there are so many. */
+  /** Its pods, including terminating ones, once there are this many. */
   untilPods(workspace: string, count: number): Promise<readonly V1Pod[]> {
     return eventually(async () => {
       const pods = await this.#list<V1Pod>("pods", workspace);

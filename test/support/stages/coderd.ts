@@ -87,7 +87,7 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Chil
     return this.markReady(name);
   }
 
-  /** What the Secret with the operator's token holds; empty when there is no such Secret. */
+  /** The content of the Secret with the operator's token; empty if it does not exist. */
   async token(secretName: string): Promise<string> {
     return (await this.secretValue(secretName, "token")) ?? "";
   }

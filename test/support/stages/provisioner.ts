@@ -138,7 +138,7 @@ export class ProvisionerStage extends Stage<CoderProvisioner> {
     return status;
   }
 
-  /** What the Secret holds under a key; `undefined` when there is no such thing. */
+  /** The value of a key of the Secret; `undefined` if it does not exist. */
   keyIn(secret: string, key = "key"): Promise<string | undefined> {
     return this.secretValue(secret, key);
   }

@@ -19,7 +19,7 @@ import type { World } from "../world/world.ts";
 /** Generous, because the machine may be busy; what must be fast is measured by the test that says so. */
 export const TIME_LIMIT = { withinMs: 20_000 };
 
-/** What an operator has to say about an object that starts, it says after a second. */
+/** The operator reports on a starting object after a second. */
 const PUT_OFF_MS = 2_000;
 
 /** An object of ours. */
@@ -182,7 +182,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
     return this.person.apply(Secret, { apiVersion: "v1", kind: "Secret", metadata: this.ref(name), data });
   }
 
-  /** What the Secret holds under a key; `undefined` when there is no such thing. */
+  /** The value of a key of the Secret; `undefined` if it does not exist. */
   async secretValue(secret: string, key: string): Promise<string | undefined> {
     if (!(await this.exists(Secret, secret))) return undefined;
     const encoded = (await this.get(Secret, secret)).data?.[key];

@@ -23,7 +23,7 @@ export class ProxyStage extends ServedStage<CoderWorkspaceProxy> {
     });
   }
 
-  /** What a Secret holds; empty when there is no such Secret. */
+  /** The content of a Secret; empty if it does not exist. */
   async token(secretName: string): Promise<string> {
     return (await this.secretValue(secretName, "token")) ?? "";
   }

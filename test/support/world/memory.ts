@@ -12,7 +12,7 @@ const ENDLESS_MS = 10 * 60_000;
 
 /**
  * A world in memory: the fake API server with our kinds, coderds without sockets, and time that passes only while
- * somebody waits, from one thing that is due to the next. Two runs of a test see the same, in the same order.
+ * a test waits, from one due timer to the next. Two runs of a test see the same, in the same order.
  */
 export class MemoryWorld implements World {
   readonly timeIsReal = false;

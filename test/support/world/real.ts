@@ -6,7 +6,7 @@ import { fixedAddress } from "../../../src/coder/http/route.ts";
 import { SkewedClock } from "../skewed-clock.ts";
 import type { World, WorldCoderds } from "./world.ts";
 
-/** A world of real parts: somebody's cluster, and coderds behind a socket of its own. */
+/** A world of real parts: a given cluster, and coderds behind a socket. */
 export class RealWorld implements World {
   readonly timeIsReal = true;
   readonly clock = new SkewedClock();

@@ -7,10 +7,10 @@ import type { Route } from "../../../src/coder/http/route.ts";
 
 /**
  * What a stage stands in. Two worlds offer it: the real one, with an API server, sockets and real time that can be
- * made to jump, and one in memory, where time passes only while somebody waits.
+ * made to jump, and one in memory, where time passes only during a wait.
  */
 export interface World extends AsyncDisposable {
-  /** Whether time passes by itself, also while nobody waits. */
+  /** Whether time passes by itself, even without a wait. */
   readonly timeIsReal: boolean;
   /** The time by which operators wait and judge. */
   readonly clock: JumpingClock;
@@ -18,7 +18,7 @@ export interface World extends AsyncDisposable {
   readonly person: Client;
   readonly coderds: WorldCoderds;
   createNamespace(prefix: string): Promise<string>;
-  /** What an operator that is started now finds around it. */
+  /** The environment of a newly started operator. */
   surroundings(): Promise<Surroundings>;
   /** Repeats the assertion until it holds; fails with its last words when it does not hold in time. */
   eventually<T>(assertion: () => T | Promise<T>, deadline: Deadline): Promise<T>;

@@ -74,7 +74,7 @@ describe("a given token", () => {
     );
   });
 
-  test("has a reason for each way in which it is no good, until it is good", async () => {
+  test("has a reason for each way in which it is invalid, until it is valid", async () => {
     const coderd = await coderdWithPeople("fussy");
     await stage.create("fussy", given("fussy"));
     const missing = await stage.untilCondition("fussy", TYPE, { reason: "SecretMissing" });
@@ -138,7 +138,7 @@ describe("a given token", () => {
     expect(await keysOf(coderd)).toEqual([]);
   });
 
-  test("may be the very one that the operator made: it is kept, and nobody asks the database any more", async () => {
+  test("may be the one that the operator created: it is kept, and the database is not used any more", async () => {
     const coderd = await withOwnToken("kept");
     const { connections } = stage.databases;
     const before = await stage.token("kept-operator-token");

@@ -70,7 +70,7 @@ describe("a wrong connection URL has its own reason, and the right one is used a
   });
 });
 
-describe("a database that is no good has its own reason, and is tried again every 30 s", () => {
+describe("an unusable database has its own reason, and is tried again every 30 s", () => {
   const trouble = (error: Error) => async (database: MemoryDatabase) => {
     database.trouble = error;
   };
@@ -117,7 +117,7 @@ describe("a database that is no good has its own reason, and is tried again ever
     await stage.untilReady(name);
   });
 
-  test("tables that coderd has yet to make are no warning before a pod is ready, and one after that", async () => {
+  test("tables that coderd has not created yet cause no warning before a pod is ready, and one after that", async () => {
     const coderd = await stage.coderd("first");
     coderd.database.trouble = new DatabaseProblem("schemaMissing", missing);
     await stage.create("first", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
@@ -216,7 +216,7 @@ describe("without a connection URL", () => {
   });
 });
 
-test("SecretNotOurs: the token's Secret belongs to somebody else, so neither it nor the database is touched", async () => {
+test("SecretNotOurs: the token's Secret is foreign, so neither it nor the database is changed", async () => {
   const coderd = await stage.coderd("rivalled");
   const rival = {
     apiVersion: "apps/v1",

@@ -16,7 +16,7 @@ describe("the connection URL is found", () => {
     stage.person.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata: stage.ref(name), data });
   const fromKey = (source: object) => [{ name: VARIABLE, valueFrom: source }];
 
-  /** What each needs besides the control plane, and what its spec says. `url` is the database's. */
+  /** The objects that each needs besides the control plane, and its spec. `url` is the database's. */
   const sources: Record<string, (name: string, url: string) => Promise<ControlPlaneSpec>> = {
     "written in extraEnv": async (_, url) => ({ extraEnv: [urlVariable(url)] }),
     "in a key of a Secret": async (name, url) => {

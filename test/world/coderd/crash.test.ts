@@ -12,7 +12,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** An operator that missed an answer tries again after a while. */
 const TIME_LIMIT = { withinMs: 30 * 60_000 };
 
-/** What the operator is doing when it fails. */
+/** The operation during which the operator fails. */
 interface Deed {
   readonly what: string;
   /** Whether it has a token before, which coderd must accept at every moment. */

@@ -23,7 +23,7 @@ const isStatusWrite = ({ path }: TransportRequest) => path.includes("/status");
 const recordsLicense = (request: TransportRequest) =>
   isStatusWrite(request) && (request.body ?? "").includes("licenseLastAppliedHash");
 
-/** Somebody else writes just before the operator's write reaches the server. */
+/** Another client writes just before the operator's write reaches the server. */
 function meddling(meddle: () => Promise<unknown>): Fault {
   return async (_request, pass) => {
     await meddle();
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-test("what somebody else wrote into the status meanwhile stays", async () => {
+test("a concurrent status write of another client is preserved", async () => {
   const foreign = {
     type: "Foreign",
     status: "True",

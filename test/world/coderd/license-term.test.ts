@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-/** A control plane without licenseSecretRef, whose licenses people uploaded by hand; terms are in days. */
+/** A control plane without licenseSecretRef, whose licenses users uploaded manually; terms are in days. */
 async function withLicenses(name: string, ...licenses: (FakeLicense & { days: number; grace?: number })[]) {
   const coderd = await stage.coderd(name);
   for (const { days, grace = 0, ...rest } of licenses)
@@ -100,7 +100,7 @@ test("more users than seats are a fault while they last, and a larger license en
 });
 
 describe("without a license", () => {
-  test("the condition is Unknown and nobody is warned", async () => {
+  test("the condition is Unknown without a warning", async () => {
     await withLicenses("free");
     await stage.untilCondition("free", TYPE, { status: "Unknown", reason: "NoLicense" });
     expect((await stage.status("free")).license).toEqual({

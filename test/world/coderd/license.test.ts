@@ -84,7 +84,7 @@ describe("the condition", () => {
     await untilApplied(name);
   });
 
-  test("is InvalidLicense for what is no license, until the Secret has one", async () => {
+  test("is InvalidLicense without a valid license, until the Secret has one", async () => {
     await serve("garbage");
     await putLicense("garbage", "eyJhbGciOiJub25lIn0.not-a-license-at-all.x");
     const { message } = await stage.untilCondition("garbage", TYPE, {
@@ -136,7 +136,7 @@ test("from A to B and back to A: coderd has both, and the record says A", async 
   expect(deployment.licenses.map(({ jwt }) => jwt)).toEqual([a, b]);
 });
 
-test("a coderd that was set up anew gets the license again within two minutes", async () => {
+test("a coderd that was set up again gets the license within two minutes", async () => {
   const { deployment } = await serve("reset");
   await putLicense("reset", newLicense());
   await stage.untilStatus("reset", { licenseTier: "premium" });

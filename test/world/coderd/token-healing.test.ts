@@ -45,7 +45,7 @@ async function expiryOf({ secretName }: Served): Promise<number> {
   return Date.parse((await stage.get(Secret, secretName)).metadata.annotations?.[EXPIRY] ?? "");
 }
 
-describe("what somebody did to the token in the database is noticed at its next check, within ten minutes", () => {
+describe("a change of the token in the database is noticed at its next check, within ten minutes", () => {
   test.each<[string, Misdeed]>([
     ["revoked", "keys deleted"],
     ["wrong-hash", "keys given another hash"],
@@ -63,7 +63,7 @@ describe("what somebody did to the token in the database is noticed at its next 
   test.each<[string, Misdeed]>([
     ["no-owner", "user without a role"],
     ["suspended", "user suspended"],
-  ])("%s: the user is put right and the token kept", async (name, misdeed) => {
+  ])("%s: the user is repaired and the token kept", async (name, misdeed) => {
     const served = await serve(name);
     await served.database.suffer(misdeed);
     await stage.timePasses(10 * 60_000);
@@ -72,7 +72,7 @@ describe("what somebody did to the token in the database is noticed at its next 
   });
 });
 
-describe("what somebody did to the Secret is noticed at once", () => {
+describe("a change of the Secret is noticed at once", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   test.each<[string, (secretName: string) => Promise<unknown>]>([
     ["deleted", (name) => stage.person.delete(Secret, stage.ref(name))],

@@ -44,7 +44,7 @@ describe("a Deployment that the API server refuses", () => {
   });
 });
 
-test("a token Secret with something else than a token is reported as such", async () => {
+test("a token Secret without a valid token is reported as such", async () => {
   await stage.coderd("garbage");
   await stage.putSecret("garbage", { token: "\u0000\u0001not a token\u00ff" });
   await stage.create("garbage", { operatorAccess: { tokenSecretRef: { name: "garbage" } } });
@@ -103,7 +103,7 @@ test("a password that ends the connection URL is said to be percent-encoded, and
   expect(message).not.toMatch(/"ss"|word@/);
 });
 
-test("with access turned off a license is said to be yours to upload, and nobody waits for it", async () => {
+test("with access turned off the user is told to upload the license, and nothing waits for it", async () => {
   await stage.putSecret("off-license", { license: "e30.e30.e30" });
   await stage.create("off", {
     licenseSecretRef: { name: "off-license" },
@@ -117,7 +117,7 @@ test("with access turned off a license is said to be yours to upload, and nobody
   );
 });
 
-test("a status that somebody forged or wiped is set right at once", async () => {
+test("a forged or wiped status is corrected at once", async () => {
   const coderd = await stage.coderd("forged");
   await stage.serve("forged", coderd);
   await stage.untilCondition("forged", "Healthy", { status: "True" });

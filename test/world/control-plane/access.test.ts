@@ -28,8 +28,8 @@ test("a token whose Secret loses its label stays the token, and gets the label b
   expect(await stage.secretValue(SECRET, "token")).toBe(current);
 });
 
-test("a Secret of somebody else under the token's name is found before a pod starts or a token is made", async () => {
-  const before = await stage.putSecret(SECRET, { password: "of-somebody-else" });
+test("a foreign Secret with the token's name is found before a pod starts or a token is created", async () => {
+  const before = await stage.putSecret(SECRET, { password: "of-another-owner" });
   const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://coder@db/coder" }];
   await stage.create("coder", { extraEnv });
   await stage.untilCondition("coder", "Conflict", { status: "True", reason: "SecretNotOurs" });

@@ -11,7 +11,7 @@ const WORKSPACES = "workspaces";
 /** An operator that missed an answer tries again after a while. */
 const TIME_LIMIT = { withinMs: 5 * 60_000 };
 
-/** What the operator is doing when it fails. */
+/** The operation during which the operator fails. */
 interface Deed {
   readonly what: string;
   /** Whether there is a control plane before. */

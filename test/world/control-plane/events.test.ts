@@ -13,7 +13,7 @@ async function events(reason: string): Promise<string[]> {
   return items.filter((event) => event.reason === reason).map(({ message = "" }) => message);
 }
 
-test("whoever scales a Deployment of ours sees in one event that it was set back", async () => {
+test("scaling a Deployment of ours causes one event that says that it was reverted", async () => {
   await stage.serve("coder");
   await stage.untilCondition("coder", "OperatorAccessReady", { status: "True" });
   await stage.untilIdle();
@@ -30,7 +30,7 @@ test("whoever scales a Deployment of ours sees in one event that it was set back
   ]);
 });
 
-test("a change of the spec is not reported as undoing somebody's", async () => {
+test("a change of the spec is not reported as a reverted change", async () => {
   await stage.serve("coder");
   await stage.change("coder", { replicas: 3, imagePullPolicy: "Always" });
   await stage.eventually(async () => {

@@ -103,7 +103,7 @@ describe("a renewed certificate", () => {
   });
 });
 
-test("an operator that is upgraded replaces no pod of a Deployment from before, and the next renewal does", async () => {
+test("an upgraded operator replaces no pod of an existing Deployment, and the next renewal does", async () => {
   await renew();
   await stage.serve("coder", tls);
   const first = await generation();

@@ -44,11 +44,11 @@ describe("a token's Secret that the cache does not have", () => {
   });
 });
 
-test("a Secret of somebody else that appears after the first look is a conflict, and no pod changes", async () => {
+test("a foreign Secret that appears after the first check is a conflict, and no pod changes", async () => {
   stage.tokens.isDown = true;
   await stage.create("coder", { extraEnv });
   await stage.untilCondition("coder", "OperatorAccessReady", { reason: "DatabaseUnreachable" });
-  const before = await stage.putSecret(SECRET, { password: "of-somebody-else" });
+  const before = await stage.putSecret(SECRET, { password: "of-another-owner" });
   stage.tokens.isDown = false;
   await stage.timePasses(30_000);
   await stage.untilCondition("coder", "OperatorAccessReady", { reason: "SecretNotOurs" });

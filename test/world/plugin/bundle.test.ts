@@ -66,7 +66,7 @@ beforeAll(async () => {
   });
   await world.person.create(Secret, {
     metadata: at("of-others"),
-    data: { key: encoded("nobody's"), label: encoded("app.kubernetes.io/name") },
+    data: { key: encoded("no-secret"), label: encoded("app.kubernetes.io/name") },
   });
   for (const [name, content] of Object.entries({ empty: "null", damaged: "{" }))
     await world.person.create(Secret, {
@@ -149,7 +149,7 @@ const quoted = [...["map-key", "helm-url", "helm-value", "helm-key", "helm-flag"
 const quotes = quoted.join(" ");
 const hidden = quoted.map(() => "[redacted]").join(" ");
 
-/** Names that are none of the secrets, though they stand in fields that speak of one. */
+/** Names that are not secrets, although their fields mention one. */
 const plain = "kept-name registry password kubernetes.io/hostname";
 
 /** The API server with logs, as kubelets would give them. */
@@ -302,7 +302,7 @@ test("no more than eight logs are read at a time", async () => {
 });
 
 test.each([
-  ["a CODER_URL that is no URL", "no url", async () => new Response("{}")],
+  ["a CODER_URL that is not a URL", "no url", async () => new Response("{}")],
   ["a coderd that stops in the middle", "https://coder.example.com", async () => new Response(cut())],
 ])("%s is a line, and costs nothing else", async (_, url, fetch) => {
   const env = { CODER_URL: url, CODER_SESSION_TOKEN: secret("person") };

@@ -54,10 +54,10 @@ describe("a values file", () => {
 
   test.each([
     ["without --chart", "a: 1", [], 2, /--chart coder/],
-    ["of a chart that nobody knows", "a: 1", ["--chart", "vault"], 2, /--chart coder/],
+    ["of an unknown chart", "a: 1", ["--chart", "vault"], 2, /--chart coder/],
     ["without a version of the image", "a: 1", ["--chart", "coder"], 1, /coder@2\.26\.0/],
-    ["that is no YAML", `a: [${marked}`, coder, 1, /does not contain a YAML map/],
-    ["that is no map", `- ${marked}`, coder, 1, /does not contain a YAML map/],
+    ["that is not YAML", `a: [${marked}`, coder, 1, /does not contain a YAML map/],
+    ["that is not a map", `- ${marked}`, coder, 1, /does not contain a YAML map/],
     ["that is too large", `a: ${"x".repeat(1024 * 1024)}`, coder, 1, /larger than 1 MiB/],
     ["that grows without end", bomb(), coder, 1, /does not contain a YAML map/],
   ])("%s is refused in words that quote none of it", async (_, values, flags, exit, words) => {
@@ -110,7 +110,7 @@ describe("--check", () => {
   });
 });
 
-test.each(["Coder", "a_b", "a,name=b", "x".repeat(54)])("%s is no name of a release", async (name) => {
+test.each(["Coder", "a_b", "a,name=b", "x".repeat(54)])("%s is not the name of a release", async (name) => {
   expect(await kubectlCoder(me, "import", "helm", name)).toMatchObject({ code: 2, out: "" });
 });
 

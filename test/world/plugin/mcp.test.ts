@@ -99,7 +99,7 @@ describe("the server for assistants", () => {
   });
 });
 
-describe("a line that is no message", () => {
+describe("a line that is not a message", () => {
   test.each([
     ["no JSON", "garbage", -32700, "Parse error"],
     ["no JSON-RPC", '{"hello": 1}', -32600, "Invalid Request"],
@@ -157,7 +157,7 @@ describe("what an assistant may read", () => {
     [{ object: 7 }, /Invalid value for "object"/],
     [{ object: "x".repeat(1_000) }, /Invalid value for "object"/],
     [{ object: "a", constructor: "b" }, /Unknown input "constructor"/],
-    [{ object: "nobody" }, /There is no "nobody"/],
+    [{ object: "missing" }, /There is no "missing"/],
   ])("inputs %j are answered with what is wrong", async (inputs, words) => {
     const { text, isError } = await ask(await assistant(), "why", inputs);
     expect(isError).toBe(true);
@@ -287,18 +287,15 @@ describe("logs", () => {
     expect(lines).toEqual(log.slice(left));
   });
 
-  test.each(["database", "borrowed"])(
-    "of the pod %s, which is nobody's of ours, are not asked for",
-    async (name) => {
-      const before = asked.length;
-      const { text, isError } = await ask(await assistant([], withLogs), "logs", { pod: name });
-      expect({ text, isError }).toEqual({
-        text: expect.stringMatching(/does not belong to the operator/),
-        isError: true,
-      });
-      expect(asked.length).toBe(before);
-    },
-  );
+  test.each(["database", "borrowed"])("of the foreign pod %s are not requested", async (name) => {
+    const before = asked.length;
+    const { text, isError } = await ask(await assistant([], withLogs), "logs", { pod: name });
+    expect({ text, isError }).toEqual({
+      text: expect.stringMatching(/does not belong to the operator/),
+      isError: true,
+    });
+    expect(asked.length).toBe(before);
+  });
 
   test.each([
     { pod: "daemon", lines: 100_000 },

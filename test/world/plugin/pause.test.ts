@@ -28,16 +28,16 @@ test("an object is paused and resumed by its annotation, once", async () => {
   expect((await annotations()) ?? {}).toEqual({});
 });
 
-test("an object that is not there, a kind that is none of ours and a missing right are one line each", async () => {
+test("a missing object, an unknown kind and a missing permission are one line each", async () => {
   const [missing, strange, forbidden] = await Promise.all([
-    kubectlCoder(me, "pause", "nobody"),
+    kubectlCoder(me, "pause", "missing"),
     kubectlCoder(me, "pause", "pod/linux"),
     kubectlCoder({ ...me, transport: limited(world.api, () => false) }, "pause", "proxy/linux"),
   ]);
   expect(missing).toEqual({
     code: 1,
     out: "",
-    error: 'kubectl coder: There is no "nobody" in namespace "dev".\n',
+    error: 'kubectl coder: There is no "missing" in namespace "dev".\n',
   });
   expect(strange.error).toBe(
     'kubectl coder: Unknown kind "pod"; use one of controlplane, provisioner, proxy, organization, group.\n',

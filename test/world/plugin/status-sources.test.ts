@@ -100,7 +100,7 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 3, idle: 2 });
   });
 
-  test("are not counted by nobody's guess: the dash has a line that says whom to ask", async () => {
+  test("are not guessed: the dash has a legend that says how to find out", async () => {
     const { controlPlanes } = await statusOf(me);
     expect(controlPlanes[0]?.pools[0]).not.toHaveProperty("busy");
     const { out } = await kubectlCoder({ ...me, columns: 80 }, "status");

@@ -38,10 +38,10 @@ describe("status of one control plane", () => {
   });
 
   test("that does not exist ends with 1 and says where it was looked for", async () => {
-    expect(await kubectlCoder(me, "status", "nobody")).toEqual({
+    expect(await kubectlCoder(me, "status", "missing")).toEqual({
       code: 1,
       out: "",
-      error: 'kubectl coder: There is no CoderControlPlane "nobody" in namespace "coder".\n',
+      error: 'kubectl coder: There is no CoderControlPlane "missing" in namespace "coder".\n',
     });
   });
 });

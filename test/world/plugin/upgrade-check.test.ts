@@ -66,7 +66,7 @@ describe("upgrade check", () => {
     expect(await asked()).toBeUndefined();
   });
 
-  test("says so when somebody else asks meanwhile, and leaves their question alone", async () => {
+  test("says so if another client asks in the meantime, and keeps its question", async () => {
     const person = { transport: world.api, clock: world.clock, namespace: "dev" };
     const seen = kubectlCoder(person, "upgrade", "check", IMAGE);
     await world.clock.advance(3_000);

@@ -104,7 +104,7 @@ describe("why about an object", () => {
     expect(out).toContain('-- You may not list events in namespace "coder".');
   });
 
-  test("shows nothing secret that somebody put into a pod's message", async () => {
+  test("shows no secret in a pod's message", async () => {
     const url = "postgres://coder:hunter2@db/coder";
     const status = {
       containerStatuses: [
@@ -288,7 +288,7 @@ describe("why about a build", () => {
       return kubectlCoder(person, "why", "build/b1");
     };
 
-    test("says so only of a build from before that", async () => {
+    test("says so only of an earlier build", async () => {
       const lost = await whyOf(at(20));
       expect(lost.code).toBe(3);
       expect(lost.out).toContain("which has terminated");
@@ -370,7 +370,7 @@ test.each(["build/", "workspace/"])("%s without a name is a mistake in the comma
   });
 });
 
-test("why a build waits is not known to a person who may read nothing, which is no good news", async () => {
+test("why a build waits is unknown to a user without permissions, which is not a success", async () => {
   const person = { ...me, transport: limited(world.api, () => false) };
   const { code, out } = await kubectlCoder(person, "why", "workspace/alice/dev");
   expect(code).toBe(1);

@@ -60,7 +60,7 @@ describe("daemons of a coderd whose certificate is for its access URL alone", ()
     expect(coderd.keys).toHaveLength(1);
   });
 
-  test("stay where they are while nobody knows better: without the Secret, and without the control plane", async () => {
+  test("are kept while no others are known: without the Secret, and without the control plane", async () => {
     await publish("vanishing", ca.issue([PUBLIC]));
     await stage.serve("patient", {
       controlPlaneRef: { name: "vanishing" },

@@ -92,7 +92,7 @@ async function openPlay(): Promise<Play> {
   return new Play(stage, [coderd, await stage.controlPlane("other")]);
 }
 
-/** Plays a story with an operator that fails at one of its effects; returns which, if there were so many. */
+/** Runs a scenario with an operator that fails at one of its effects; returns which, if there were this many. */
 async function play(story: Story, failure: CrashOptions): Promise<string | undefined> {
   await using theatre = await openPlay();
   await using pods = theatre.pods();

@@ -136,7 +136,7 @@ describe("a provisioner", () => {
 describe("while coderd does not answer", () => {
   const fault = { kind: "cut" } as const;
 
-  test("daemons that were connected leave their provisioner ready, and nobody claims to know", async () => {
+  test("daemons that were connected leave their provisioner ready, with the condition Unknown", async () => {
     await stage.serve("pool");
     coderd.faults.inject({ on: DAEMONS, fault });
     await pass(2 * MINUTE);
@@ -232,7 +232,7 @@ describe("a key that was replaced", () => {
     const before = await stage.serve("pool", { tags: { a: "1" } });
     const busy = coderd.connectDaemon("elsewhere", await secretOf("pool"));
     const job = coderd.jobs.submit({ organization: before.organizationID ?? "", tags: { a: "1" } });
-    if (!busy || coderd.jobs.acquire(busy) !== job) throw new Error("nobody builds");
+    if (!busy || coderd.jobs.acquire(busy) !== job) throw new Error("no daemon builds");
     await stage.change("pool", { tags: { a: "2" } });
     await stage.rollOut("pool");
     await pass(10 * MINUTE);

@@ -35,7 +35,7 @@ async function leftBehind(name: string): Promise<string[]> {
 }
 
 test("a finalizer guards every provisioner from the start", async () => {
-  await stage.create("guarded", { controlPlaneRef: { name: "nobody" } });
+  await stage.create("guarded", { controlPlaneRef: { name: "missing" } });
   await stage.eventually(async () => {
     expect((await stage.get(CoderProvisioner, "guarded")).metadata.finalizers).toEqual([FINALIZER]);
   });
@@ -149,7 +149,7 @@ describe("deletion waits", () => {
   const faults: readonly [string, Fault][] = [
     ["coderd is down", { kind: "cut" }],
     ["coderd is in trouble", { kind: "answer", status: 500 }],
-    ["something else answers", { kind: "html" }],
+    ["another server responds", { kind: "html" }],
     ["coderd is busy", { kind: "rateLimited" }],
   ];
 
@@ -275,7 +275,7 @@ describe("many retired keys hold up a deletion no longer than one", () => {
   });
 });
 
-test("a key that is gone already is no trouble", async () => {
+test("a key that no longer exists causes no error", async () => {
   const { name, coderd } = await pair();
   coderd.keys = [];
   await remove(name);

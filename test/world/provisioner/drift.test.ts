@@ -114,7 +114,7 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     expect(keysOf("moved")).toMatchObject([{ name: "moved", organization: coderd.organizations[1]?.id }]);
   });
 
-  test("another name of the same organization is no drift", async () => {
+  test("another name of the same organization does not count as drift", async () => {
     const before = await stage.serve("alias");
     await stage.change("alias", { organizationName: "coder" });
     const after = await stage.eventually(async () => {
@@ -162,7 +162,7 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     expect(keysOf("follower", lonely)).toMatchObject([{ id: after.provisionerKeyID }]);
   });
 
-  test("but not a URL that somebody wrote into a status: no token goes there", async () => {
+  test("but not a forged URL in a status: no token is sent there", async () => {
     const [known, evil] = [await stage.controlPlane("steady"), stage.addCoderd("evil.example.com")];
     await markAsOperators("steady");
     const before = await stage.serve("unmoved", { controlPlaneRef: { name: "steady" } });
@@ -203,7 +203,7 @@ describe("a name that the user fixed", () => {
     expect(replaced?.message).toContain("daemons reconnect");
   });
 
-  test("of a key that somebody else made is refused, and that key lives on", async () => {
+  test("of a foreign key is refused, and that key is kept", async () => {
     const organization = coderd.organizations[0]?.id ?? "";
     const foreign = coderd.createKey(organization, "foreign", {});
     await stage.create("squatter", { key: { name: "foreign" } });

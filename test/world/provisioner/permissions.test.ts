@@ -39,14 +39,14 @@ test("a namespace that is off the list loses its grants also while the daemons h
   await stage.serve("keyless");
   await stage.change("keyless", { rbac: { workspaceNamespaces: [team] } });
   await stage.eventually(async () => expect(await inTeam()).toHaveLength(2));
-  await stage.change("keyless", { controlPlaneRef: { name: "nobody" } });
+  await stage.change("keyless", { controlPlaneRef: { name: "missing" } });
   await stage.delete(Secret, "keyless-provisioner-key");
   await stage.untilCondition("keyless", "ControlPlaneReady", { status: "False" });
   await stage.change("keyless", { rbac: { workspaceNamespaces: [] } });
   await stage.eventually(async () => expect(await inTeam()).toEqual([]));
 });
 
-test("what somebody takes away there is given back, and all goes with the provisioner", async () => {
+test("removed permissions are restored there, and all are deleted with the provisioner", async () => {
   await stage.serve("healed");
   await stage.change("healed", { rbac: { workspaceNamespaces: [team] } });
   await stage.eventually(async () => expect(await inTeam()).toHaveLength(2));

@@ -36,7 +36,7 @@ export class Pods implements AsyncDisposable {
 
   /**
    * What is wrong at this moment: running pods must be able to reconnect with the key that they have, and any of
-   * them to start anew from the Secret that it reads.
+   * them to restart with the Secret that it reads.
    */
   async complaints(when: string): Promise<string[]> {
     const pods = this.#running;

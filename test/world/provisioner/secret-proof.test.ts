@@ -99,7 +99,7 @@ describe("the content of a Secret is verified", () => {
     expect(coderd.count(PROOF)).toBe(0);
   });
 
-  test("in vain where coderd is too old to say, which is reported and holds nothing up", async () => {
+  test("without a result if coderd is too old, which is reported and delays nothing", async () => {
     await stage.serve("linux");
     const body = { message: "Route not found." };
     coderd.faults.inject({ on: PROOF, fault: { kind: "answer", status: 404, body } });

@@ -97,8 +97,8 @@ test("a Secret that lost its labels gets them back, and its key stays", async ()
   expect((await stage.untilSettled("stripped")).provisionerKeyID).toBe(before.provisionerKeyID);
 });
 
-test("a Secret of somebody else is never touched, and no key is made that would have no place", async () => {
-  const owner = await stage.person.create(ConfigMap, { metadata: stage.ref("somebody") });
+test("a foreign Secret is never changed, and no key is created that could not be stored", async () => {
+  const owner = await stage.person.create(ConfigMap, { metadata: stage.ref("another-owner") });
   const metadata = {
     ...stage.ref("taken-provisioner-key"),
     ownerReferences: [controllerReference(owner, ConfigMap)],
@@ -108,7 +108,7 @@ test("a Secret of somebody else is never touched, and no key is made that would 
   const { message } = await stage.untilCondition("taken", "ProvisionerKeySecretReady", {
     reason: "SecretNotOurs",
   });
-  expect(message).toContain('ConfigMap "somebody"');
+  expect(message).toContain('ConfigMap "another-owner"');
   await stage.eventually(() => expect(keysOf("taken")).toEqual([]));
   expect(coderd.count(/^POST .*provisionerkeys$/)).toBe(coderd.everyKey.length);
   expect((await stage.get(Secret, "taken-provisioner-key")).data).toBeUndefined();
@@ -116,7 +116,7 @@ test("a Secret of somebody else is never touched, and no key is made that would 
 });
 
 test("a Secret with other data that the spec names is refused, and outlives rename and deletion", async () => {
-  const before = await stage.putSecret("database", { password: "of-somebody-else" });
+  const before = await stage.putSecret("database", { password: "of-another-owner" });
   await stage.create("greedy", { key: { secretName: "database" } });
   await stage.untilCondition("greedy", "Conflict", { status: "True", reason: "SecretNotOurs" });
   const annotations = { "coder.com/adopt-by": "CoderProvisioner/greedy" };

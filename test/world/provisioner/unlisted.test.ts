@@ -68,7 +68,7 @@ describe("keys that coderd disowns one after the other are not replaced again an
     expect(coderd.everyKey).toHaveLength(1);
   });
 
-  test("because somebody deletes each", async () => {
+  test("because each is deleted", async () => {
     await stage.serve("pool");
     for (let times = 0; times < 15; times++) {
       coderd.keys = [];

@@ -399,7 +399,7 @@ describe("a pool with a fixed number that begins to follow the queue", () => {
   });
 });
 
-test("a pool grows within seconds once its maximum is raised, however seldom it looks", async () => {
+test("a pool grows within seconds after its maximum is raised, regardless of its interval", async () => {
   await stage.create("pool", { replicas: 0, autoscaling: { ...LIMITS, maxReplicas: 1, pollSeconds: 60 } });
   pods.buildMs = 60 * MINUTE;
   submit(3);

@@ -36,7 +36,7 @@ test("keys and token end as soon as the namespace does, while Secrets and coderd
   });
   expect(stage.clock.now() - began).toBeLessThan(10_000);
   await stage.untilIdle();
-  // What the namespace takes with it from now on is gone for good.
+  // From now on, deletions with the namespace are final.
   const writes = stage.writes().length;
   await stage.person.delete(Secret, stage.ref("coder-operator-token"));
   await stage.timePasses(5 * 60_000);

@@ -42,7 +42,7 @@ test("a control plane that serves sends its token nowhere once its Service was r
 
 test.for([
   ["an external name", { type: "ExternalName", externalName: "evil.example.com" }],
-  ["pods of somebody else", { selector: { app: "evil" } }],
+  ["foreign pods", { selector: { app: "evil" } }],
 ] as const)(
   "a provisioner sends no token to its control plane's Service while that leads to %s",
   async ([how, change]) => {
@@ -73,7 +73,7 @@ test("a provisioner's status chooses no Secret whose content is sent to a URL th
   await provisioners.controlPlane("honest");
   const evil = provisioners.addCoderd("evil.example.com");
   await provisioners.serve("pool", { controlPlaneRef: { name: "honest" } });
-  await provisioners.putSecret("treasure", { password: "of-somebody-else" });
+  await provisioners.putSecret("treasure", { password: "of-another-owner" });
   const stolen = {
     name: "stolen",
     controlPlaneRefName: "gone",
@@ -94,7 +94,7 @@ test("a provisioner's status chooses no Secret whose content is sent to a URL th
 
 test("a control plane's status chooses no Secret whose content is sent to its coderd", async () => {
   const operatorTokenSecretRef = { name: "treasure", key: "password" };
-  await provisioners.putSecret("treasure", { password: "of-somebody-else" });
+  await provisioners.putSecret("treasure", { password: "of-another-owner" });
   const coderd = await provisioners.controlPlane("liar", { status: { operatorTokenSecretRef } });
   await provisioners.delete(Secret, "liar-operator-token");
   await provisioners.create("misled", { controlPlaneRef: { name: "liar" } });

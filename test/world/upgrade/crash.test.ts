@@ -21,7 +21,7 @@ const endings: readonly Ending[] = [
   { image: BROKEN, stage: "RolledBack", runs: OLD, schema: 362 },
 ];
 
-/** What people have set at coderd, which must be there afterwards. */
+/** Settings of users in coderd, which must be preserved. */
 const OF_PEOPLE = {
   application_name: "Acme",
   logo_url: "/logo.png",

@@ -145,7 +145,7 @@ describe("a pod that crashes after its migration was committed", () => {
   });
 });
 
-test("a migration that waits for a lock of somebody else names that session, and goes on when it ends", async () => {
+test("a migration that waits for a lock of another session names that session, and continues when it ends", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   stage.schema.isBlocked = true;
@@ -195,7 +195,7 @@ test("a migration goes on in a pod that crashed before, also when a certificate 
 
 test.each([
   ["the database may not be asked", { operatorAccess: { disabled: true } }],
-  ["nobody migrates the database", {}],
+  ["the database is not migrated", {}],
 ])(
   "a new pod that hangs is replaced by one of a corrected spec and of a corrected image: %s",
   async (_case, access) => {
@@ -562,7 +562,7 @@ test("with strategy Rolling nothing is stopped first", async () => {
   expect(stage.rollouts.violations).not.toEqual([]);
 });
 
-describe("when somebody deletes the kept pod template", () => {
+describe("when the kept pod template is deleted", () => {
   async function forget(stage: UpgradeStage): Promise<void> {
     const { items } = await stage.person.list(ControllerRevision, { namespace: stage.namespace });
     for (const { metadata } of items) await stage.delete(ControllerRevision, metadata.name);

@@ -120,7 +120,7 @@ describe("when the pod that checks the image", () => {
     await stage.untilStage("Completed");
   });
 
-  test("has the name of a pod of somebody else, that pod stays", async () => {
+  test("has the name of a foreign pod, that pod stays", async () => {
     await using stage = await openUpgradeStage();
     await stage.settle();
     await stage.change("coder", { image: MISSING });

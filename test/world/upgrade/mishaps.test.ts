@@ -55,7 +55,7 @@ test("the time without service counts from the first stop when the first attempt
   expect(message).toContain(`unavailable for ${downSeconds} s`);
 });
 
-test("an outage that was over before the upgrade is none of its own", async () => {
+test("an outage that was over before the upgrade is not attributed to it", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   await stage.change("coder", { image: BROKEN });

@@ -87,7 +87,7 @@ export class Rollouts implements AsyncDisposable {
     if (new Set(this.alive()).size > 1) this.violations.push(`alive at once: ${this.alive().join(", ")}`);
   }
 
-  /** Without a pod that serves nobody answers: a connection is refused, and one to a pod that migrates hangs. */
+  /** Without a ready pod there is no response: connections are refused, or hang if the pod migrates. */
   #answer(): void {
     const conditions = this.#of("coder").map(([, { condition }]) => condition);
     const silence = conditions.includes("ready")

@@ -18,9 +18,9 @@ const blocker = { pid: 99, application: "psql", user: "admin", seconds: 120 };
 /** The schema of a database, which one program at a time migrates in one transaction. */
 export class SimulatedSchema {
   version: number;
-  /** Whether a lock that somebody else holds keeps migrations from going on. */
+  /** Whether a lock of another session blocks the migrations. */
   isBlocked = false;
-  /** Host names of the replicas that say that they live: those of our pods, and of somebody else's. */
+  /** Host names of the replicas with a heartbeat: those of our pods, and foreign ones. */
   readonly hosts = new Set<string>();
   readonly strangers = new Set<string>();
   #migrating: { readonly by: object; readonly program: Program; readonly since: number } | undefined;

@@ -49,7 +49,7 @@ describe("when no node takes the new pod", () => {
   });
 });
 
-test("a Deployment that somebody has paused is resumed, so that no old pod meets the new schema", async () => {
+test("a paused Deployment is resumed, so that no old pod uses the new schema", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   await stage.person.mergePatch(Deployment, stage.ref("coder"), { spec: { paused: true } });
@@ -77,7 +77,7 @@ test("an upgrade is completed although the operator can't reach coderd, and says
   await stage.untilStatus("coder", { version: "v2.36.1" });
 });
 
-test("an image that changes while somebody deletes the Deployment is an upgrade all the same", async () => {
+test("an image change during the deletion of the Deployment is still an upgrade", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   await stage.operator.stop();

@@ -9,7 +9,7 @@ const SECRET = `${NAME}-proxy-token`;
 /** An operator that missed an answer tries again after a while. */
 const TIME_LIMIT = { withinMs: 30 * 60_000 };
 
-/** What the operator is doing when it fails. */
+/** The operation during which the operator fails. */
 interface Deed {
   readonly what: string;
   /** Whether the proxy is registered before. */

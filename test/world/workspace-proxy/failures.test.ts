@@ -133,7 +133,7 @@ test("a running proxy goes on while coderd is away, and follows its spec", async
   expect(await stage.status("away")).toMatchObject({ registered: true, phase: "Ready" });
 });
 
-describe("a Secret for the token that belongs to somebody else", () => {
+describe("a foreign Secret for the token", () => {
   test("is left alone, and coderd is not asked for a token that could not be kept", async () => {
     const coderd = await stage.coderd("foreign");
     const owner = await stage.create("owner", bootstrap(await stage.coderd("owner")));

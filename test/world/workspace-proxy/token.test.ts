@@ -61,7 +61,7 @@ describe("a token that is not what it was is replaced at once, and its pods with
   });
 });
 
-test("a token that somebody regenerated at coderd is replaced within a minute", async () => {
+test("a token that was regenerated in coderd is replaced within a minute", async () => {
   const { coderd, secret, token } = await registered("replaced");
   const [proxy] = coderd.deployment.proxies;
   if (proxy) proxy.token = token.replace(/.{8}$/, "01234567");
@@ -70,7 +70,7 @@ test("a token that somebody regenerated at coderd is replaced within a minute", 
   await stage.untilTokenWorks(coderd, secret);
 });
 
-test("a proxy that somebody deleted at coderd is registered again within a minute", async () => {
+test("a proxy that was deleted in coderd is registered again within a minute", async () => {
   const { coderd, secret } = await registered("gone");
   const before = (await stage.status("gone")).proxyID;
   coderd.deployment.proxies = [];
@@ -85,7 +85,7 @@ test("a proxy that somebody deleted at coderd is registered again within a minut
 });
 
 describe("a name that is taken at coderd", () => {
-  test("is left to whoever has it, and used once it is free", async () => {
+  test("is left to its owner, and used once it is free", async () => {
     const coderd = await stage.coderd("taken");
     await stage.create("first", bootstrap(coderd, { proxyName: "taken" }));
     const token = await stage.untilTokenWorks(coderd, "first-proxy-token");
@@ -123,7 +123,7 @@ describe("a name that is taken at coderd", () => {
   });
 });
 
-test("a Secret that somebody made by hand with the token that counts is taken as it is, once handed over", async () => {
+test("a manually created Secret with the valid token is adopted unchanged, once handed over", async () => {
   const { coderd, secret, token } = await registered("handmade");
   await stage.operator.stop();
   await stage.delete(Secret, secret);
