@@ -38,11 +38,11 @@ describe("a group", () => {
     await stage.group("drifting", "coder", { quotaAllowance: 10, members: [], avatarURL: "/a.png" });
     await stage.untilReady("drifting");
     const group = inside().group("drifting");
-    Object.assign(group ?? {}, { quota: 99, displayName: "By hand", members: [ada?.id] });
+    Object.assign(group ?? {}, { quota: 99, displayName: "Manual", members: [ada?.id] });
     await stage.untilCompared();
     await stage.eventually(() => expect(group).toMatchObject({ quota: 10, members: [] }));
     // The spec says nothing about it.
-    expect(group).toMatchObject({ displayName: "By hand" });
+    expect(group).toMatchObject({ displayName: "Manual" });
     const message = await stage.untilEvent("drifting", "DriftCorrected");
     expect(message).toContain("quotaAllowance, members of");
   });
@@ -55,7 +55,7 @@ describe("a group", () => {
     expect(inside().group("renamed")).toBeUndefined();
   });
 
-  test("that somebody renamed in coderd gets its name back", async () => {
+  test("that was renamed in coderd gets its name back", async () => {
     await stage.group("known", "coder");
     await stage.untilReady("known");
     Object.assign(inside().group("known") ?? {}, { name: "unknown" });
@@ -63,7 +63,7 @@ describe("a group", () => {
     await stage.eventually(() => expect(inside().group("known")).toBeDefined());
   });
 
-  test("that somebody deleted in coderd is created again", async () => {
+  test("that was deleted in coderd is created again", async () => {
     await stage.group("deleted", "coder");
     const first = await stage.untilReady("deleted");
     inside().groups = inside().groups.filter(({ id }) => id !== first);
@@ -151,13 +151,13 @@ describe("a group that exists", () => {
 describe("members", () => {
   test("who are not in the organization are named, and do not stop the others", async () => {
     await stage.byHand(() => inside().join(organization(), "carol"));
-    await stage.group("partly", "coder", { members: ["carol", "nobody"] });
+    await stage.group("partly", "coder", { members: ["carol", "oscar"] });
     const synced = await stage.untilCondition("partly", "Synced", { reason: "MembersMissing" });
-    expect(synced.message).toContain('"nobody"');
+    expect(synced.message).toContain('"oscar"');
     expect(inside().namesIn(inside().group("partly"))).toEqual(["carol"]);
-    await stage.byHand(() => inside().join(organization(), "nobody"));
+    await stage.byHand(() => inside().join(organization(), "oscar"));
     await stage.untilReady("partly");
-    expect(inside().namesIn(inside().group("partly"))).toEqual(["carol", "nobody"]);
+    expect(inside().namesIn(inside().group("partly"))).toEqual(["carol", "oscar"]);
   });
 
   test("belong to the identity provider where that is in sync, and all else is still kept", async () => {

@@ -20,7 +20,7 @@ describe("an organization", () => {
     await stage.organization("data", "coder", { displayName: "Data", description: "All about data" });
     const id = await untilReady("data");
     expect(named("data")).toMatchObject({ id, display_name: "Data", description: "All about data" });
-    Object.assign(named("data") ?? {}, { description: "by hand", icon: "/hand.png" });
+    Object.assign(named("data") ?? {}, { description: "manual", icon: "/hand.png" });
     await stage.untilCompared();
     await stage.eventually(() => expect(named("data")).toMatchObject({ description: "All about data" }));
     expect(named("data")).toMatchObject({ icon: "/hand.png" });
@@ -163,7 +163,7 @@ describe("a deleted object", () => {
   test("is released as soon as its policy is Retain", async () => {
     await stage.organization("stuck", "coder", { deletionPolicy: "Delete" });
     const id = await untilReady("stuck");
-    inside().join(id, "somebody");
+    inside().join(id, "oscar");
     await stage.delete(CoderOrganization, "stuck");
     await stage.untilOrganization("stuck", "Ready", { reason: "DeletionRefused" });
     await stage.changeOrganization("stuck", { deletionPolicy: "Retain" });
