@@ -110,7 +110,7 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
 
   test("have the members of the list", async () => {
     await admin.invite({ email: "ada@example.com", username: "ada", name: "Ada" });
-    await tenant.create(CoderGroup, "contractors", { controlPlaneRef, members: ["Ada", "nobody"] });
+    await tenant.create(CoderGroup, "contractors", { controlPlaneRef, members: ["Ada", "oscar"] });
     await tenant.untilCondition(
       CoderGroup,
       { name: "contractors", type: "Synced" },
