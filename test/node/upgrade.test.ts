@@ -5,7 +5,7 @@ import { Workspaces } from "./support/workspaces.ts";
 
 /** Beyond the migration and the end of the old version: the start of a new pod, and its probes. */
 const MAX_DOWN_MS = 3_000;
-/** What the migration takes on an idle machine; with other work to do, everything else takes longer in proportion. */
+/** The duration of the migration on an idle machine; with other work to do, everything else takes longer in proportion. */
 const IDLE_MIGRATION_MS = 1_200;
 const STAGES = [
   ...[
