@@ -9,8 +9,8 @@ import { LASTING, SlowBuilds } from "./support/slow-builds.ts";
 
 const CONTROL_PLANE = "codercontrolplane/coder";
 const MAX_DAEMONS = 3;
-/** A daemon gives a build up when coderd takes no update from it for this long. */
-const DAEMON_PATIENCE_MS = 30_000;
+/** A daemon gives a build up when coderd takes no update for 30 s. It may wait 10 s of them before it connects again. */
+const DAEMON_PATIENCE_MS = 20_000;
 const GIVEN_UP = "send periodic update: context deadline exceeded";
 
 interface PoolStatus {
