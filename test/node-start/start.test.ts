@@ -55,7 +55,7 @@ describe.skipIf(reason)("a node", () => {
     await eventually(async () => expect((await leftovers()).join()).toMatch(/process \d+ \/pause/), {
       withinMs: 30_000,
     });
-    await expect(startNode({ log: () => {} })).rejects.toThrow("A node runs on this machine already");
+    await expect(startNode({ log: () => {} })).rejects.toThrow("A node is already running on this machine");
     await expect(node.run(["ip", "route", "get", "192.0.2.1"])).rejects.toThrow("unreachable");
     await node[Symbol.asyncDispose]();
     await eventually(async () => expect(await leftovers()).toEqual([]), { withinMs: 5_000 });
