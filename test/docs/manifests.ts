@@ -1,7 +1,7 @@
 import { ConfigMap, CronJob, collectionPath, type Kind, Secret } from "kube-controller-runtime";
 import { apiRequest, type ClusterAccess } from "kube-controller-runtime/testing";
 import { parseAllDocuments } from "yaml";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import * as ourKinds from "../../src/api/v1alpha1/kinds.ts";
 import type { Manifest } from "../support/helm.ts";
 
 const HorizontalPodAutoscaler: Kind = {
@@ -19,9 +19,7 @@ const NetworkPolicy: Kind = {
 };
 
 const kinds: readonly Kind[] = [
-  CoderControlPlane,
-  CoderProvisioner,
-  CoderWorkspaceProxy,
+  ...Object.values(ourKinds),
   ConfigMap,
   CronJob,
   HorizontalPodAutoscaler,

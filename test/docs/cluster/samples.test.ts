@@ -1,13 +1,18 @@
 import { globSync, readFileSync } from "node:fs";
+import type { Condition, Kind, KubeObject } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import * as ourKinds from "../../../src/api/v1alpha1/kinds.ts";
 import { openStage, type Stage } from "../../integration/control-plane/stage.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { create, manifestsIn } from "../manifests.ts";
 import { repository } from "../pages.ts";
 
-const kinds = [CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy];
+interface Reporting extends KubeObject {
+  readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Condition[] };
+}
+
+const kinds = Object.values(ourKinds) as readonly Kind<Reporting>[];
 const samples = globSync("config/samples/*.yaml", { cwd: repository })
   .sort()
   .flatMap((file) => manifestsIn(readFileSync(repository + file, "utf8")));

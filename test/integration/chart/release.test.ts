@@ -9,11 +9,12 @@ import { aControlPlane } from "../../../lab/builders.ts";
 import { operatorAccount } from "../../../lab/cluster.ts";
 import { startOperatorProcess } from "../../../lab/operator-process.ts";
 import type { ControlPlaneSpec } from "../../../src/api/v1alpha1/control-plane.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../src/api/v1alpha1/kinds.ts";
+import * as ourKinds from "../../../src/api/v1alpha1/kinds.ts";
 import { chartDir, type Helm, helmFor, succeeded } from "../../support/helm.ts";
 import { serveLayouts } from "../../support/layout-registry.ts";
 import { buildTestRelease } from "../../support/test-release.ts";
 
+const { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } = ourKinds;
 const TIME_LIMIT = { withinMs: 30_000 };
 const SECRET_LIMIT_BYTES = 1024 * 1024;
 const release = { name: "coder-k8s", namespace: "coder-system" };
@@ -166,11 +167,10 @@ describe("a release", { timeout: 120_000 }, () => {
   test("is uninstalled without a trace but the CRDs and what users have made", async () => {
     succeeded(await helm.run(["uninstall", release.name, "--namespace", release.namespace]));
     const left = await existing("deployments,services,serviceaccounts,pdb,roles,rolebindings,crds");
-    expect(left.trim().split("\n")).toEqual([
-      "customresourcedefinition.apiextensions.k8s.io/codercontrolplanes.coder.com",
-      "customresourcedefinition.apiextensions.k8s.io/coderprovisioners.coder.com",
-      "customresourcedefinition.apiextensions.k8s.io/coderworkspaceproxies.coder.com",
-    ]);
+    const crds = Object.values(ourKinds).map(
+      ({ plural }) => `customresourcedefinition.apiextensions.k8s.io/${plural}.coder.com`,
+    );
+    expect(left.trim().split("\n")).toEqual(crds.sort());
     await person.get(CoderControlPlane, { namespace, name: "early" });
   });
 

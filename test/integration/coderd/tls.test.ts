@@ -111,7 +111,7 @@ describe("a database that serves TLS is checked with the certificates of coderd'
   });
 
   test.each([
-    { name: "other-ca", file: "wrong-ca.crt", says: "TLS with the database failed" },
+    { name: "other-ca", file: "wrong-ca.crt", says: "The TLS handshake with the database failed" },
     { name: "no-file", file: "absent.crt", says: "is not mounted in coderd's pods" },
   ])("and DatabaseTLSFailed is reported until the spec is right: $name", async ({ name, file, says }) => {
     const { url } = await stage.databases.create();

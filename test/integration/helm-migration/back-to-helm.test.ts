@@ -87,7 +87,7 @@ describe("going back to Coder's chart", () => {
       expect(seen).toMatchObject({ code: 0, error: "" });
       expect(seen.out.replaceAll(namespace, "coder")).toMatchInlineSnapshot(`
         "controlplane/coder handed over to Helm release "coder"
-        Service "coder", ServiceAccount "coder". The pods serve on.
+        Service "coder", ServiceAccount "coder". The pods keep running.
 
         Now run:
           helm upgrade --install coder coder-v2/coder --namespace coder --version 2.26.0 --values values.yaml

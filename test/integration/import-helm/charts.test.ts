@@ -159,7 +159,7 @@ describe("a release that Helm installed with the older chart", () => {
     await person.mergePatch(Deployment, ref, { spec: { replicas: 4, template } });
     const { code, out } = await call("--check");
     expect(code).toBe(3);
-    expect(out).toMatch(/To look at:(.|\n)*spec\.replicas\n {4}4 -> 1/);
+    expect(out).toMatch(/To review:(.|\n)*spec\.replicas\n {4}4 -> 1/);
     expect(out).toContain("env[EXTRA]");
     expect(out).not.toContain("s3cr3t-marker");
   });
