@@ -145,7 +145,7 @@ export const hostileMutants: readonly Mutant[] = [
   {
     guard: "limits: the cache of referenced objects is limited in bytes",
     file: "packages/kube-controller-runtime/src/cache/contents.ts",
-    from: "if (this.#bytes <= this.#mostBytes) break;",
+    from: "if (this.#bytes <= this.#maxBytes) break;",
     to: "break;",
     tests: ["packages/kube-controller-runtime/src/cache"],
   },

@@ -73,7 +73,7 @@ export interface OperatorOptions {
  * A renewal must not arrive after its deadline, and a server that asks for a long pause must not cost the
  * leadership: the next attempt follows after at most two seconds.
  */
-const URGENT_LIMITS = { timeoutMs: 5_000, longestPauseMs: 2_000 };
+const URGENT_LIMITS = { timeoutMs: 5_000, maxPauseMs: 2_000 };
 
 /**
  * Runs an operator until SIGTERM or SIGINT: credentials like kubectl, leader election, `/healthz`, `/readyz`,

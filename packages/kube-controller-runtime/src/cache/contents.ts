@@ -13,13 +13,13 @@ interface Content<T extends KubeObject> {
  * exceeds the limit by itself is not stored.
  */
 export class Contents<T extends KubeObject> {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** In order of last use. */
   readonly #contents = new Map<ObjectKey, Content<T>>();
   #bytes = 0;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   get bytes(): number {
@@ -37,11 +37,11 @@ export class Contents<T extends KubeObject> {
   set(key: ObjectKey, object: Stored<T>): void {
     this.delete(key);
     const bytes = weightOf(object);
-    if (bytes > this.#mostBytes) return;
+    if (bytes > this.#maxBytes) return;
     this.#contents.set(key, { object, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#contents.keys()) {
-      if (this.#bytes <= this.#mostBytes) break;
+      if (this.#bytes <= this.#maxBytes) break;
       this.delete(oldest);
     }
   }

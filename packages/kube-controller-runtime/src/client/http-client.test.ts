@@ -22,7 +22,7 @@ const ref = { namespace: "n", name: "a" };
 const Pod = kind("v1", { kind: "Pod", plural: "pods" });
 const watchOptions = { timeoutSeconds: 60, idleTimeoutMs: 60_000 };
 
-function setUp(fault?: Fault, limits: Pick<HttpClientOptions, "longestPauseMs"> = {}) {
+function setUp(fault?: Fault, limits: Pick<HttpClientOptions, "maxPauseMs"> = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi(clock);
   const transport = new FaultyTransport(api);
@@ -291,7 +291,7 @@ describe("an API server that asks for a pause", () => {
   });
 
   test("gets no more than a client that can't wait grants, however long and often it asks", async () => {
-    const { clock, transport, client } = setUp(undefined, { longestPauseMs: 2_000 });
+    const { clock, transport, client } = setUp(undefined, { maxPauseMs: 2_000 });
     await client.create(ConfigMap, { metadata: ref });
     transport.fault = times(3, throttled(15, 503));
     const startedAt = clock.monotonic();

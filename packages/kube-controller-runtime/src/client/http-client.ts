@@ -40,7 +40,7 @@ export interface HttpClientOptions {
   readonly userAgent: string;
   readonly timeoutMs?: number;
   /** Maximum wait when the server asks for a pause; shorter for urgent requests, such as for a Lease. */
-  readonly longestPauseMs?: number;
+  readonly maxPauseMs?: number;
   /** Called after every request. */
   readonly onRequest?: (request: FinishedRequest) => void;
 }
@@ -79,7 +79,7 @@ export class HttpClient implements FenceableClient {
 
   constructor(options: HttpClientOptions) {
     this.#options = { ...options, timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS };
-    this.#throttle = new Throttle(options.clock, options.longestPauseMs);
+    this.#throttle = new Throttle(options.clock, options.maxPauseMs);
   }
 
   fencedBy(fence: Fence): Client {

@@ -20,13 +20,13 @@ export interface Waiting {
  */
 export class Throttle {
   readonly #clock: Clock;
-  readonly #longestPauseMs: number;
+  readonly #maxPauseMs: number;
   #closedUntil = 0;
   #closures = 0;
 
-  constructor(clock: Clock, longestPauseMs = MAX_RETRY_AFTER_MS) {
+  constructor(clock: Clock, maxPauseMs = MAX_RETRY_AFTER_MS) {
     this.#clock = clock;
-    this.#longestPauseMs = longestPauseMs;
+    this.#maxPauseMs = maxPauseMs;
   }
 
   /** Resolves when a request may be sent; rejects immediately if that would be after its deadline. */
@@ -52,7 +52,7 @@ export class Throttle {
     // Requests that were sent together fail together: count them once.
     if (this.#pauseMs() <= 0) this.#closures++;
     const baseMs = Math.max(error.retryAfter, MIN_PAUSE_MS);
-    const pauseMs = backoff({ baseMs, capMs: this.#longestPauseMs }, this.#closures);
+    const pauseMs = backoff({ baseMs, capMs: this.#maxPauseMs }, this.#closures);
     this.#closedUntil = Math.max(this.#closedUntil, this.#clock.monotonic() + pauseMs);
     return true;
   }

@@ -152,11 +152,11 @@ export class WorkQueue {
    * so that keys that were rejected together do not return together. Returns the delay and the number of
    * consecutive failures.
    */
-  fail(key: string, atLeastMs = 0): { readonly retryInMs: number; readonly failures: number } {
+  fail(key: string, minDelayMs = 0): { readonly retryInMs: number; readonly failures: number } {
     const run = this.#finish(key);
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const retryInMs = atLeastMs + backoff(this.#backoff, failures, this.#random);
+    const retryInMs = minDelayMs + backoff(this.#backoff, failures, this.#random);
     this.#observer?.retried();
     this.#resume(key, { afterMs: retryInMs, priority: run.priority });
     return { retryInMs, failures };
