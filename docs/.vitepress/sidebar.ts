@@ -33,6 +33,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Serve TLS", link: "/how-to/tls" },
       { text: "Expose by Ingress", link: "/how-to/ingress" },
       { text: "Expose by Gateway", link: "/how-to/gateway" },
+      { text: "Create the first admin", link: "/how-to/first-admin" },
       { text: "Log in with OpenID Connect", link: "/how-to/oidc" },
       { text: "Run several pools", link: "/how-to/pools" },
       { text: "Scale pools and proxies", link: "/how-to/scale" },

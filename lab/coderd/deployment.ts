@@ -9,6 +9,7 @@ import { ReplicaHealth } from "./health.ts";
 import { InsideState } from "./inside.ts";
 import { Jobs } from "./jobs.ts";
 import { readLicense, type StoredLicense } from "./licenses.ts";
+import { People } from "./people.ts";
 import { type Traits, traitsOf } from "./traits.ts";
 import type { SimulatedWorkspace } from "./workspaces.ts";
 
@@ -75,6 +76,8 @@ export interface DeploymentOptions {
   readonly organizations?: readonly string[];
   /** The access URL to which it redirects requests for other hosts: CODER_REDIRECT_TO_ACCESS_URL. */
   readonly redirectsTo?: string;
+  /** Whether its database is new: there are no users. */
+  readonly isEmpty?: boolean;
 }
 
 /** The default version. */
@@ -92,6 +95,7 @@ export class CoderdDeployment {
   organizations: readonly Organization[];
   readonly inside: InsideState;
   readonly redirectsTo: string | undefined;
+  readonly people: People;
   readonly faults = new Faults();
   readonly calls: RecordedCall[] = [];
   keys: ProvisionerKey[] = [];
@@ -123,6 +127,7 @@ export class CoderdDeployment {
     this.requestsPerMinute = options.requestsPerMinute;
     this.builtInDaemons = options.builtInDaemons ?? 3;
     this.redirectsTo = options.redirectsTo;
+    this.people = new People({ isEmpty: options.isEmpty });
     this.lastRefresh = this.now();
     const others = (options.organizations ?? []).map((name) => this.#organization(name, false));
     this.organizations = [this.#organization("coder", true), ...others];

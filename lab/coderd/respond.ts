@@ -49,10 +49,12 @@ function replied(reply: Reply): Outcome {
 
 /** Without its database, coderd can't identify the owner of a token. */
 async function findAccount(
-  { accounts, now }: CoderdDeployment,
+  { accounts, people, now }: CoderdDeployment,
   token: string | undefined,
 ): Promise<Account | "unknown" | undefined> {
   if (token === undefined) return undefined;
+  const session = people.session(token);
+  if (session) return session;
   return accounts.find(token, now()).catch(() => "unknown");
 }
 

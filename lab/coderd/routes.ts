@@ -10,6 +10,7 @@ import { organizationRoutes, organizationView } from "./routes-organizations.ts"
 import { proxyRoutes } from "./routes-proxies.ts";
 import { queueRoutes } from "./routes-queue.ts";
 import { signOnRoutes } from "./routes-sign-on.ts";
+import { userRoutes, userView } from "./routes-users.ts";
 import { workspaceRoutes } from "./routes-workspaces.ts";
 
 const openRoutes: readonly Route[] = [
@@ -17,7 +18,7 @@ const openRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v2/buildinfo", open: true, handle: buildInfo },
 ];
 
-const userRoutes: readonly Route[] = [
+const accountRoutes: readonly Route[] = [
   { method: "GET", path: "/api/v2/users/me", handle: currentUser },
   { method: "GET", path: "/api/v2/users/me/keys/:key", handle: getToken },
   { method: "DELETE", path: "/api/v2/users/me/keys/:key", handle: deleteToken },
@@ -44,6 +45,7 @@ const userRoutes: readonly Route[] = [
 
 const routes: readonly Route[] = [
   ...openRoutes,
+  ...accountRoutes,
   ...userRoutes,
   ...licenseRoutes,
   ...keyRoutes,
@@ -143,20 +145,7 @@ function buildInfo({ deployment }: Call): Reply {
 }
 
 function currentUser({ deployment, account }: Call): Reply {
-  return json(200, {
-    id: account.id,
-    username: account.username,
-    name: account.name,
-    email: account.email,
-    created_at: account.createdAt,
-    updated_at: account.createdAt,
-    last_seen_at: deployment.timestamp,
-    status: "active",
-    login_type: account.loginType,
-    organization_ids: account.organizationIds ?? deployment.organizations.map(({ id }) => id),
-    roles: account.owner ? [{ name: "owner", display_name: "Owner" }] : [],
-    ...deployment.traits.more.user,
-  });
+  return json(200, userView(account, deployment));
 }
 
 function health({ deployment, account }: Call): Reply {

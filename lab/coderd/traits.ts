@@ -7,6 +7,8 @@ export interface Traits {
   readonly hasUserLimits: boolean;
   /** Whether it has the features of AI governance, and limits of agents and their users. */
   readonly hasAiFeatures: boolean;
+  /** Whether it calls the request for an unknown user invalid. */
+  readonly refusesMissingUsers: boolean;
   /** Fields that only this version returns. */
   readonly more: {
     readonly buildInfo: object;
@@ -22,6 +24,7 @@ const OLDER: Traits = {
   noLicenses: null,
   hasUserLimits: false,
   hasAiFeatures: false,
+  refusesMissingUsers: true,
   more: { buildInfo: {}, organization: {}, user: {}, token: {}, job: {} },
 };
 
@@ -30,6 +33,7 @@ const NEWER: Traits = {
   noLicenses: [],
   hasUserLimits: true,
   hasAiFeatures: true,
+  refusesMissingUsers: false,
   more: {
     buildInfo: { webpush_public_key: "public" },
     organization: { default_org_member_roles: ["organization-workspace-access"] },

@@ -1,20 +1,15 @@
-import type { Clock } from "kube-controller-runtime";
 import { type Appearance, appearance, appearanceBody } from "./appearance.ts";
+import { type ClientOptions, type CoderResult, caller, nothing } from "./call.ts";
 import { boolean, type Decoder, list, object } from "./decode.ts";
-import type { CoderFailure } from "./failure.ts";
+import { acceptsPassword, createFirstUser, type FirstUser, hasUsers, userNamed } from "./first-user.ts";
 import { type HealthReport, healthReport } from "./health.ts";
-import type { Answer, AnswerShape } from "./http/answer.ts";
-import { classify, transient } from "./http/classify.ts";
-import type { HttpRequest } from "./http/host.ts";
-import { NoAnswer } from "./http/no-answer.ts";
+import type { AnswerShape } from "./http/answer.ts";
 import { type InsideCalls, insideCalls } from "./inside/calls.ts";
 import * as model from "./model.ts";
 import * as provisioning from "./provisioning.ts";
 import { proxyOfToken } from "./proxy-token.ts";
-import { failed, type Result, succeeded } from "./result.ts";
+import { succeeded } from "./result.ts";
 import { WORKSPACES_PER_PAGE, type WorkspacePage, workspacePage } from "./workspaces.ts";
-
-type CoderResult<T> = Promise<Result<T, CoderFailure>>;
 
 interface ProxyRegistration {
   readonly name: string;
@@ -30,6 +25,14 @@ export interface CoderClient extends InsideCalls {
   buildInfo(): CoderResult<model.BuildInfo>;
   /** Returns the user of the token. Use it to check a token, because entitlements need no authentication. */
   currentUser(): CoderResult<model.User>;
+  /** Returns a user by username, or undefined if there is none. */
+  user(username: string): CoderResult<model.User | undefined>;
+  /** Whether coderd has users, not counting system users. Needs no token. */
+  hasUsers(): CoderResult<boolean>;
+  /** Creates an owner if coderd has no users; otherwise fails as `duplicate`. Needs no token. */
+  createFirstUser(user: FirstUser): CoderResult<void>;
+  /** Whether a user with this email address has this password. Logs out again. Needs no token. */
+  acceptsPassword(user: Pick<FirstUser, "email" | "password">): CoderResult<boolean>;
   /** Expiration of the token in milliseconds since the epoch. */
   tokenEnd(): CoderResult<number>;
   /** Deletes a token of the same user by its ID, the part before the dash. */
@@ -92,14 +95,6 @@ interface NewProvisionerKey {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-export interface ClientOptions {
-  /** Name of this coderd in messages. */
-  readonly where: string;
-  readonly token: string | undefined;
-  readonly clock: Clock;
-  readonly send: (request: HttpRequest) => Promise<Answer>;
-}
-
 /** coderd requires an icon to update a proxy, but not to create one. */
 const FALLBACK_ICON = "/emojis/1f310.png";
 
@@ -111,8 +106,6 @@ const MAX_REPORT_VALUES = 50_000;
 
 /** With the default limit of 50, the oldest jobs would be missing. */
 const UNFINISHED = `status=pending,running,canceling&limit=${provisioning.MAX_JOBS}`;
-
-const nothing: Decoder<void> = () => undefined;
 
 const PREBUILDS = "/api/v2/prebuilds/settings";
 const prebuildsPaused = object((field) => field("reconciliation_paused", boolean));
@@ -130,6 +123,10 @@ export function coderClient(options: ClientOptions): CoderClient {
     ...insideCalls(call),
     buildInfo: () => get("/api/v2/buildinfo", model.buildInfo),
     currentUser: () => get("/api/v2/users/me", model.user),
+    user: (username) => userNamed(username, get),
+    hasUsers: () => hasUsers(options),
+    createFirstUser: (user) => createFirstUser(user, options),
+    acceptsPassword: (user) => acceptsPassword(user, options),
     tokenEnd: () => {
       const [id = ""] = (options.token ?? "").split("-", 1);
       return get(`/api/v2/users/me/keys/${encodeURIComponent(id)}`, model.tokenEnd);
@@ -240,31 +237,4 @@ async function provisionerKeyOf(
   const isRefused =
     (kind === "forbidden" || kind === "invalid") && message.includes("provisioner daemon key invalid");
   return isRefused ? succeeded(undefined) : answer;
-}
-
-interface Call<T> {
-  readonly decoder: Decoder<T>;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** A secret in the body, which messages must not contain. */
-  readonly secret?: string;
-  readonly answerShape?: AnswerShape | undefined;
-}
-
-function caller({ where, token, clock, send }: ClientOptions) {
-  return async <T>(
-    method: HttpRequest["method"],
-    path: string,
-    { decoder, secret, ...sent }: Call<T>,
-  ): CoderResult<T> => {
-    const request = `${method} ${path} at ${where}`;
-    const secrets = [token, secret].filter((value) => value !== undefined);
-    try {
-      const answer = await send({ method, path, token, ...sent });
-      return classify(answer, decoder, { request, secrets, now: clock.now() });
-    } catch (error) {
-      if (error instanceof NoAnswer) return failed({ ...transient(request, error.message), why: "noAnswer" });
-      throw error;
-    }
-  };
 }

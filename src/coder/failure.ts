@@ -19,8 +19,8 @@ export type CoderFailure =
   | { readonly kind: "duplicate"; readonly message: string }
   /** The object does not exist, or the token is not permitted to read it. */
   | { readonly kind: "notFound"; readonly message: string }
-  /** coderd rejects the input. Only different input can succeed. */
-  | { readonly kind: "invalid"; readonly message: string }
+  /** coderd rejects the input, in the named fields if any. Only different input can succeed. */
+  | { readonly kind: "invalid"; readonly fields?: readonly string[]; readonly message: string }
   /** No valid response. The request may have taken effect; a retry may succeed. */
   | { readonly kind: "transient"; readonly why?: TransientCause; readonly message: string };
 

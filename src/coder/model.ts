@@ -22,6 +22,7 @@ export type BuildInfo = Decoded<typeof buildInfo>;
 
 export const user = object((field) => ({
   username: field("username", string),
+  email: field("email", string),
   roles: field("roles", list(object((role) => role("name", string)))),
   organizationIds: field("organization_ids", list(string)),
 }));

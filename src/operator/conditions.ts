@@ -27,6 +27,9 @@ export const NOT_MIGRATED = "NotMigrated";
 /** Normal for an object that does not set its image. */
 export const UNPINNED = "TagMoves";
 
+/** The exposure of coderd waits for its first admin. */
+export const AWAITS_FIRST_ADMIN = "WaitingForFirstAdmin";
+
 export const CONNECTING = "Connecting";
 
 /** It is unknown whether enough daemons are connected. */
@@ -62,14 +65,15 @@ export const workloadConditions = { ...rollout, ...outcome } as const;
 export const controlPlaneConditions = {
   serviceAccount: { type: "ServiceAccountReady", polarity: "good", inReady: true },
   workspaceRbac: { type: "WorkspaceRBACReady", polarity: "good", inReady: true },
-  service: { type: "ServiceReady", polarity: "good", inReady: true },
-  exposure: { type: "ExposureReady", polarity: "good", inReady: true },
+  service: { type: "ServiceReady", polarity: "good", inReady: true, quiet: [AWAITS_FIRST_ADMIN] },
+  exposure: { type: "ExposureReady", polarity: "good", inReady: true, quiet: [AWAITS_FIRST_ADMIN] },
   accessURL: { type: "AccessURLExposed", polarity: "good" },
   ...rollout,
   ...outcome,
   ready: { type: "Ready", polarity: "good", quiet: ["Pending"] },
   database: { type: "DatabaseDurable", polarity: "good" },
   access: { type: "OperatorAccessReady", polarity: "good", quiet: ["Disabled", NOT_MIGRATED] },
+  firstAdmin: { type: "FirstAdminReady", polarity: "good", quiet: ["Pending"] },
   license: { type: "LicenseApplied", polarity: "good" },
   entitlements: { type: "EntitlementsKnown", polarity: "good" },
   licenseTerm: { type: "LicenseValid", polarity: "good" },
@@ -143,6 +147,7 @@ const DATABASE_FAULTS: ReadonlySet<string> = new Set([
  */
 export function basicness({ type, reason }: Pick<Condition, "type" | "reason">): number {
   if (type === outcome.conflict.type) return 3;
+  if (reason === AWAITS_FIRST_ADMIN) return -1;
   if (type === controlPlaneConditions.access.type && DATABASE_FAULTS.has(reason)) return 2;
   return type === rollout.deployment.type && reason === "Stalled" ? 1 : 0;
 }

@@ -102,16 +102,8 @@ function isShown(schema: Schema, path: string, childrenOf: (value: unknown) => K
 
 /** Fields without an effect on children, because they affect coderd, other objects or an upgrade. */
 const settled = new Set([
-  ...[
-    "autoscaling",
-    "bootstrap",
-    "controlPlaneRef",
-    "key",
-    "licenseSecretRef",
-    "operatorAccess",
-    "organizationSync",
-  ],
-  ...["proxySessionTokenSecretRef", "registration", "upgrade"],
+  ...["autoscaling", "bootstrap", "controlPlaneRef", "firstAdmin", "key", "licenseSecretRef"],
+  ...["operatorAccess", "organizationSync", "proxySessionTokenSecretRef", "registration", "upgrade"],
 ]);
 
 /** Fields without an effect of their own, with the reason. */

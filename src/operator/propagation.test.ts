@@ -98,7 +98,8 @@ const kinds = [
       },
       /** Fields that affect coderd, references, or only changes, but no child alone. */
       withoutChild: [
-        ...["internalURL", "licenseSecretRef", "operatorAccess", "organizationSync", "restartOn", "upgrade"],
+        ...["firstAdmin", "internalURL", "licenseSecretRef", "operatorAccess", "organizationSync"],
+        ...["restartOn", "upgrade"],
       ],
     }),
   },

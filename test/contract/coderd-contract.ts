@@ -14,6 +14,8 @@ import {
 export interface ContractSubject {
   readonly version: RecordedVersion;
   readonly url: string;
+  /** Another coderd of this version, without any user. */
+  readonly emptyURL: string;
   readonly ownerToken: string;
   readonly memberToken: string;
   /** Two premium licenses and an enterprise one, none uploaded yet, all within a day of their end. */
@@ -25,6 +27,18 @@ export interface ContractSubject {
 
 /** The order in which the recordings make one story: each leaves the state the next was recorded in. */
 const STORY: Readonly<Record<string, readonly string[]>> = {
+  "an empty database": [
+    ...["first-user-none", "first-user-bad-fields", "first-user-empty", "first-user-weak-password"],
+    ...["first-user-long-password", "first-user-create", "first-user-there", "first-user-create-again"],
+    ...["first-user-login-wrong", "first-user-login-unknown", "first-user-login"],
+    ...[
+      "first-user-me",
+      "first-user-get",
+      "first-user-missing",
+      "first-user-logout",
+      "first-user-logged-out",
+    ],
+  ],
   "before any license": [
     ...["healthz", "buildinfo", "route-missing", "users-me", "users-me-no-token", "users-me-bad-token"],
     ...["organizations", "organization-by-name", "organization-default-alias", "organization-missing"],
@@ -112,6 +126,7 @@ export function coderdContract(name: string, start: () => Promise<ContractSubjec
       bound["<premium-license-jwt>"] = subject.licenses.premium;
       bound["<premium2-license-jwt>"] = subject.licenses.premium2;
       bound["<enterprise-license-jwt>"] = subject.licenses.enterprise;
+      bound["<first-password>"] = "a-Long-enough-1-password";
       bound["<member-token-id>"] = subject.memberToken.split("-")[0] ?? "";
       bound["<org-id>"] = await defaultOrganization(subject);
     });
@@ -134,7 +149,7 @@ export function coderdContract(name: string, start: () => Promise<ContractSubjec
 }
 
 async function replay(step: string, subject: ContractSubject, bound: Record<string, string>): Promise<void> {
-  bound["<session-token>"] = tokenFor(step, subject);
+  bound["<session-token>"] = tokenFor(step, subject, bound);
   const preparation = PREPARATIONS[step];
   if (preparation) {
     const { status } = await send(subject, preparation, bound);
@@ -142,7 +157,8 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
     return;
   }
   const recording = loadRecording(step, subject.version);
-  const answer = await send(subject, recording.request, bound);
+  const { url } = step.startsWith(FIRST_USER) ? { url: subject.emptyURL } : subject;
+  const answer = await send({ url }, recording.request, bound);
   learn(step, answer.body, bound);
   const compared = step === "debug-health" ? comparableHealth : comparable;
   const [actual, expected] = [compared(answer), compared(recording.response)];
@@ -171,21 +187,31 @@ function comparableHealth({ body, ...response }: Recording["response"]) {
   return comparable({ ...response, body: { time, ...Object.fromEntries(sections) } });
 }
 
-function tokenFor(step: string, subject: ContractSubject): string {
+/** What is asked of the coderd without users. */
+const FIRST_USER = "first-user-";
+
+function tokenFor(step: string, subject: ContractSubject, bound: Readonly<Record<string, string>>): string {
+  if (step.startsWith(FIRST_USER)) return bound["<first-session>"] ?? "no-session-yet";
   if (step.endsWith("bad-token")) return "aaaaaaaaaa-bbbbbbbbbbbbbbbbbbbbbb";
   return step.startsWith("member-") ? subject.memberToken : subject.ownerToken;
 }
 
 /** Later recordings refer to what earlier ones made. */
 function learn(step: string, body: unknown, bound: Record<string, string>): void {
-  const made = body as { key?: string; proxy?: { id: string }; proxy_token?: string };
+  const made = body as {
+    key?: string;
+    proxy?: { id: string };
+    proxy_token?: string;
+    session_token?: string;
+  };
+  if (step === "first-user-login" && made.session_token) bound["<first-session>"] = made.session_token;
   if (step === "keys-create" && made.key) bound["<key-plaintext>"] = made.key;
   if (step === "proxies-create" && made.proxy) bound["<proxy-id>"] = made.proxy.id;
   if (step === "proxies-create" && made.proxy_token) bound["<proxy-token>"] = made.proxy_token;
 }
 
 async function send(
-  { url }: ContractSubject,
+  { url }: Pick<ContractSubject, "url">,
   request: Recording["request"],
   bound: Readonly<Record<string, string>>,
 ): Promise<Recording["response"]> {

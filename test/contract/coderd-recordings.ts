@@ -66,13 +66,23 @@ function replaceAll(text: string, replacements: readonly (readonly [string, stri
 function scrubbed(field: string, value: unknown): unknown {
   if (field === "key" && typeof value === "string") return "<key-plaintext>";
   if (field === "proxy_token" && value !== "") return "<proxy-token>";
+  if (field === "session_token") return "<first-session>";
   if (field === "webpush_public_key") return "<webpush-public-key>";
   return field === "hostname" ? "vm" : value;
 }
 
 /** Fields that differ from one deployment to the next and say nothing about behavior. */
 const VOLATILE = [
-  ...["key", "proxy_token", "version", "account_id", "hostname", "actual", "template_version_name"],
+  ...[
+    "key",
+    "proxy_token",
+    "session_token",
+    "version",
+    "account_id",
+    "hostname",
+    "actual",
+    "template_version_name",
+  ],
   ...["webpush_public_key", "docs_url", "target"],
   ...["iat", "nbf", "exp", "license_expires", "database_latency"],
 ];

@@ -12,11 +12,13 @@ describe.each(RECORDED_VERSIONS)("the simulator of Coder %s", (version) => {
     const accounts = new StaticAccounts();
     accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
     accounts.add("membermemb-membermembermembermem1", { owner: false });
-    const server = await startCoderdServer();
+    const [server, empty] = await Promise.all([startCoderdServer(), startCoderdServer()]);
+    empty.add({ isEmpty: true, version: `v${version}` });
     server.add({ accounts, builtInDaemons: 0, version: `v${version}` });
     return {
       version,
       url: server.url,
+      emptyURL: empty.url,
       ownerToken: "ownerowner-ownerownerownerowner12",
       memberToken: "membermemb-membermembermembermem1",
       licenses: {
@@ -24,7 +26,7 @@ describe.each(RECORDED_VERSIONS)("the simulator of Coder %s", (version) => {
         premium2: fakeLicense({ expiresInMs: HOUR_MS }),
         enterprise: fakeLicense({ featureSet: "enterprise", expiresInMs: HOUR_MS }),
       },
-      close: () => server.close(),
+      close: async () => void (await Promise.all([server.close(), empty.close()])),
     };
   });
 });

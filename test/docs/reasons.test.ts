@@ -47,6 +47,8 @@ const others = new Set([
   ..."Safe Rolling Backup Cluster Complete".split(" "),
   // How far an announcement is.
   ..."Announcing Announced Skipped".split(" "),
+  // How far the first admin is.
+  ..."Creating".split(" "),
   ..."SchemaOutdatedError KeyStoreError".split(" "),
   // How the pod that checks an image runs.
   ..."Never FallbackToLogsOnError".split(" "),

@@ -20,6 +20,7 @@ describe.skipIf(!binaries).each([
     const postgres = owned.adopt(await startPostgres(), (running) => running.stop());
     const binary = binaries[name];
     const { url } = owned.use(await startLoneCoderd(binary, await postgres.createDatabase("empty")));
+    const empty = owned.use(await startLoneCoderd(binary, await postgres.createDatabase("empty")));
     const owner = owned.use(await CoderdAdmin.signUp(url, binary, OWNER));
     const [premium, premium2, enterprise] = await mint(binaries, "premium", "premium", "enterprise");
     const memberToken = await owner.invite(MEMBER);
@@ -27,6 +28,7 @@ describe.skipIf(!binaries).each([
     return {
       version,
       url,
+      emptyURL: empty.url,
       ownerToken: owner.token,
       memberToken,
       licenses: { premium, premium2, enterprise },

@@ -43,7 +43,11 @@ describe.skipIf(!binaries)("with the real coderd and the real daemon", () => {
     });
 
     test("give the operator a token in coderd's database that coderd accepts", async () => {
-      await tenant.untilControlPlane({ phase: "Ready", operatorAccessReady: true, version: "v2.36.1" });
+      await tenant.untilControlPlane({
+        phase: "Ready",
+        operatorAccessReady: true,
+        version: inject("coderVersion"),
+      });
       const token = await tenant.secretValue("coder-operator-token", "token");
       const me = await fetch(`${admin.url}/api/v2/users/me`, { headers: { "Coder-Session-Token": token } });
       expect(await me.json()).toMatchObject({ username: "coder-k8s-operator", roles: [{ name: "owner" }] });

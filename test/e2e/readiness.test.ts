@@ -105,7 +105,7 @@ describe.skipIf(!binaries)(
       await tenant.untilControlPlane({
         url: `https://coder.${tenant.namespace}.svc.${DOMAIN}:443`,
         operatorAccessReady: true,
-        version: "v2.36.1",
+        version: inject("coderVersion"),
         licenseTier: "enterprise",
       });
       await untilHealth(CoderControlPlane, "coder", "Healthy");

@@ -6,8 +6,11 @@ import { World } from "./support/world.ts";
 
 const binaries = inject("coder");
 const MINUTE = 60_000;
-/** Of all that ask: two control planes, two provisioners and two proxies. */
+/** In ten minutes, of all that ask: two control planes, two provisioners and two proxies. */
 const MAX_REQUESTS = 60;
+/** How each coderd is asked whether it reaches its database, in each of these minutes once. */
+const PROBE = "/api/v2/users/me";
+const MAX_PROBES = 2 * 11;
 
 const DAEMONS = { name: "linux", type: "ExternalProvisionersEntitled" };
 const PROXY = { name: "sydney", type: "Registered" };
@@ -25,11 +28,14 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
   beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(world.story())));
   afterAll(() => owned.disposeAsync());
 
-  /** How often coderds are asked while ten minutes of the operator's time pass, one at a time. */
+  /** How often coderds are asked, apart from probes, while ten minutes of the operator's time pass, one at a time. */
   async function questionsInTenMinutes(): Promise<number> {
     const before = world.gateway.exchanges.length;
     for (let minute = 0; minute < 10; minute++) await world.timePasses(MINUTE);
-    return world.gateway.exchanges.length - before;
+    const asked = world.gateway.exchanges.slice(before);
+    const probes = asked.filter(({ path }) => path === PROBE).length;
+    expect(probes).toBeLessThanOrEqual(MAX_PROBES);
+    return asked.length - probes;
   }
 
   test("because none is given: everything that needs one reports that, and continues when there is one", async () => {

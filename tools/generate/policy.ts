@@ -167,6 +167,13 @@ function reachableFromOutside(): Validation {
   };
 }
 
+/** The first admin is an owner of coderd, like the operator, whose token pods of the namespace can mount. */
+const firstAdmin: Policy = {
+  suffix: "first-admin",
+  resources: ["codercontrolplanes"],
+  validations: [needsRight({ field: "firstAdmin" }, "", "pods")],
+};
+
 const listed = (object: string) =>
   `${object}.?spec.?rbac.?workspaceNamespaces.orValue([]).map(name, name.trim()).filter(name, name != '' && name != request.namespace)`;
 const flag = (object: string, name: string) => `${object}.?spec.?rbac.?${name}.orValue(true)`;
@@ -273,7 +280,7 @@ function objectsOf({ suffix, resources, variables, validations }: Policy, prefix
   return [policy, binding];
 }
 
-const policies = [pods, inside, scale, exposure, children, workspaceNamespaces, extraRules];
+const policies = [pods, inside, firstAdmin, scale, exposure, children, workspaceNamespaces, extraRules];
 
 /** The policies and their bindings as plain manifests. */
 export function admissionPolicies(): object[] {

@@ -16,6 +16,7 @@ import {
   tokenSecretKey,
 } from "./defaults.ts";
 import { controlPlaneExpose } from "./expose.ts";
+import { firstAdmin, firstAdminStatus, ownPasswordSecret } from "./first-admin.ts";
 import { objectName, optionalHttpURL } from "./names.ts";
 import { rbac, serviceAccount, workspaceNamespaces } from "./permissions.ts";
 import { certs, livenessProbe, podFields, readinessProbe, replicas } from "./pod.ts";
@@ -74,6 +75,7 @@ const controlPlaneSpec = object("Desired state of the control plane.", {
     }),
   ),
   expose: optional(controlPlaneExpose),
+  firstAdmin: optional(firstAdmin),
   image: optional(text("Container image for coderd.", { default: controlPlaneDefaults.image })),
   internalURL: optional(
     optionalHttpURL(
@@ -155,6 +157,7 @@ const controlPlaneStatus = object("Most recently observed state of the control p
   externalProvisionerDaemonsEntitlement: optional(
     text("Entitlement to external provisioners: entitled, grace_period, not_entitled or unknown."),
   ),
+  firstAdmin: optional(firstAdminStatus),
   healthFindings: optional(
     list("Problems found by the health checks of all replicas.", healthFinding, atomic),
   ),
@@ -189,7 +192,7 @@ export const controlPlane: KindDescription = {
     "CoderControlPlane runs coderd, the Coder server, and manages its Service, permissions, exposure, license and operator access.",
   spec: controlPlaneSpec,
   status: controlPlaneStatus,
-  rules: [nameWithoutDot],
+  rules: [nameWithoutDot, ownPasswordSecret],
   columns: [
     ...readinessColumns,
     ...podsColumns,

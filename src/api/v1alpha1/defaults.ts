@@ -10,6 +10,9 @@ export const controlPlaneDefaults = {
   licenseSecretKey: "license",
 } as const;
 
+/** The first user of coderd. */
+export const firstAdminDefaults = { username: "admin", passwordKey: "password" } as const;
+
 export const upgradeDefaults = {
   strategy: "Safe",
   drainTimeoutSeconds: 600,

@@ -4,6 +4,13 @@ export const maxKeyNameLength = 64;
 /** Names that coderd reserves for its own keys. Not case-sensitive. */
 export const reservedKeyNames = ["built-in", "user-auth", "psk"] as const;
 
+/** Limits of coderd for the full name of a user, and of mail servers for addresses. */
+export const maxRealNameLength = 128;
+export const maxEmailLength = 254;
+
+/** Usernames that coderd rejects or uses itself, and that of the operator. Not case-sensitive. */
+export const reservedUsernames = ["new", "create", "me", "prebuilds", "coder-k8s-operator"] as const;
+
 /** Maximum length of the banner message of an upgrade. */
 export const maxBannerLength = 1_024;
 

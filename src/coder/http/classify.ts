@@ -70,7 +70,11 @@ function explain(answer: Answer, json: unknown, subject: Subject): CoderFailure 
   const message = `${subject.request}: ${said} (HTTP ${answer.status}).`;
   switch (answer.status) {
     case 400:
-      return { kind: "invalid", message: `${message}${validations(error, subject)}` };
+      return {
+        kind: "invalid",
+        fields: error.validations.map(({ field }) => field.slice(0, MAX_FIELD_NAME)),
+        message: `${message}${validations(error, subject)}`,
+      };
     case 401:
       return { kind: "forbidden", why: "unauthenticated", message };
     case 403:
@@ -140,6 +144,8 @@ function validations(error: CoderError, subject: Subject): string {
   const problems = error.validations.map(({ field, detail }) => `${field}: ${detail}`);
   return problems.length === 0 ? "" : ` ${sentence(redact(problems.join("; "), subject.secrets))}`;
 }
+
+const MAX_FIELD_NAME = 64;
 
 /** More than fit in a message. */
 const MAX_VALIDATIONS = 20;

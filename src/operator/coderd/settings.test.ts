@@ -34,6 +34,7 @@ const minimal = {
   serviceAccount: { name: "coder", managed: true, labels: {}, annotations: {} },
   workspaceAccess: { namespaces: ["dev"], deployments: true, extraRules: [] },
   license: undefined,
+  firstAdmin: undefined,
   operatorAccess: { kind: "generated", token: { name: "coder-operator-token", key: "token" } },
   upgrade: {
     strategy: "Safe",
@@ -157,6 +158,26 @@ describe("operator access", () => {
       kind: "generated",
       token: { name, key: "token" },
     });
+  });
+});
+
+describe("the first admin", () => {
+  const email = " admin@example.com ";
+  const minimal = { email: "admin@example.com", username: "admin", name: "", isGenerated: true };
+
+  test("has a name and a password of the operator's unless the spec gives them", () => {
+    const password = { name: "coder-first-admin", key: "password" };
+    expect(fromSpec({ firstAdmin: { email } }).firstAdmin).toEqual({ ...minimal, password });
+    const given = { email, username: "root", name: "Root", passwordSecretRef: { name: " mine ", key: "pw" } };
+    expect(fromSpec({ firstAdmin: given }).firstAdmin).toEqual({
+      ...minimal,
+      ...{ username: "root", name: "Root", isGenerated: false },
+      password: { name: "mine", key: "pw" },
+    });
+  });
+
+  test("of a control plane with a long name has a Secret with a name that is cut", () => {
+    expect(fromSpec({ firstAdmin: { email } }, a(64)).firstAdmin?.password.name).toHaveLength(63);
   });
 });
 

@@ -2,11 +2,13 @@ import type { Stored } from "kube-controller-runtime";
 import type { ControlPlaneSpec, OperatorAccessSpec } from "../../api/v1alpha1/control-plane.ts";
 import {
   controlPlaneDefaults,
+  firstAdminDefaults,
   livenessProbeDefault,
   readinessProbeDefault,
   tokenSecretKey,
   upgradeDefaults,
 } from "../../api/v1alpha1/defaults.ts";
+import type { FirstAdminSpec } from "../../api/v1alpha1/first-admin.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { UpgradeSpec } from "../../api/v1alpha1/upgrade.ts";
 import { childNameOf, type Identity, identityOf, labelLength, shortName } from "../names.ts";
@@ -22,6 +24,17 @@ type OperatorAccess =
   | { readonly kind: "disabled" }
   | { readonly kind: "given"; readonly token: SecretKey }
   | { readonly kind: "generated"; readonly token: SecretKey };
+
+/** First user of coderd. */
+export interface FirstAdmin {
+  readonly email: string;
+  readonly username: string;
+  readonly name: string;
+  /** Location of the initial password. */
+  readonly password: SecretKey;
+  /** Whether the operator generates the password and creates its Secret. */
+  readonly isGenerated: boolean;
+}
 
 /** Source of the backup before an upgrade. */
 export type BackupSource =
@@ -59,6 +72,7 @@ export interface ControlPlane extends Exposed, Builder {
   readonly internalURL: string | undefined;
   readonly license: SecretKey | undefined;
   readonly operatorAccess: OperatorAccess;
+  readonly firstAdmin: FirstAdmin | undefined;
   readonly upgrade: UpgradeSettings;
 }
 
@@ -94,6 +108,7 @@ function settingsOf(stored: Stored<CoderControlPlane>): ControlPlane {
     workspaceAccess: workspaceAccess(spec.rbac, identity),
     license: secretKey(spec.licenseSecretRef, controlPlaneDefaults.licenseSecretKey),
     operatorAccess: operatorAccess(spec.operatorAccess, identity),
+    firstAdmin: firstAdmin(spec.firstAdmin, identity),
     upgrade: upgradeSettings(spec.upgrade),
   };
 }
@@ -109,6 +124,23 @@ function operatorAccess(spec: OperatorAccessSpec | undefined, { name }: Identity
 export function generatedTokenName(spec: OperatorAccessSpec | undefined, name: string): string {
   const chosen = trimmed(spec?.generatedTokenSecretName);
   return chosen ?? shortName(name, { suffix: "-operator-token", max: labelLength });
+}
+
+function firstAdmin(spec: FirstAdminSpec | undefined, { name }: Identity): FirstAdmin | undefined {
+  if (!spec) return undefined;
+  const given = secretKey(spec.passwordSecretRef, firstAdminDefaults.passwordKey);
+  return {
+    email: spec.email.trim(),
+    username: trimmed(spec.username) ?? firstAdminDefaults.username,
+    name: trimmed(spec.name) ?? "",
+    password: given ?? { name: passwordSecretName(name), key: firstAdminDefaults.passwordKey },
+    isGenerated: given === undefined,
+  };
+}
+
+/** The Secret for the password that the operator makes, whether it is to make one or not. */
+export function passwordSecretName(name: string): string {
+  return shortName(name, { suffix: "-first-admin", max: labelLength });
 }
 
 export function upgradeSettings(spec: UpgradeSpec | undefined): UpgradeSettings {

@@ -50,8 +50,6 @@ import { checkUpgrade } from "../upgrade/check.ts";
 import { imageCheckOwner } from "../upgrade/image-check.ts";
 import { ensureUpgrade } from "../upgrade/step.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
-import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
-import { ensureService } from "../workload/exposure/ensure-service.ts";
 import { HTTPRoute, ListenerSet } from "../workload/exposure/gateway.ts";
 import {
   INGRESS_CLASS_INDEX,
@@ -69,6 +67,9 @@ import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
 import { cleanUp, endingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
+import { exposeAfterFirstAdmin, serveAfterFirstAdmin } from "./first-admin/hold.ts";
+import { checkPasswordSecret } from "./first-admin/password.ts";
+import { ensureFirstAdmin } from "./first-admin/step.ts";
 import { askingAgain, findOutage, withoutDatabase } from "./health/outage.ts";
 import { askForHealth, reportHealth } from "./health/step.ts";
 import { publishEntitlements } from "./license/entitlements.ts";
@@ -154,12 +155,13 @@ async function converge(
 ): Promise<Steps<ControlPlaneStatus>> {
   const { controlPlane } = snapshot;
   const steps = new Steps<ControlPlaneStatus>(explain);
-  const [isTokenOurs, , , service] = await Promise.all([
+  const [isTokenOurs, isPasswordOurs, , , service] = await Promise.all([
     steps.run(conditionTypes.access, () => checkTokenSecret(snapshot, environment)),
+    steps.run(conditionTypes.firstAdmin, () => checkPasswordSecret(snapshot, environment)),
     steps.run(conditionTypes.serviceAccount, () => ensureServiceAccount(snapshot, environment, controlPlane)),
     steps.run(conditionTypes.workspaceRbac, () => ensureWorkspaceRbac(snapshot, environment, tenancy)),
-    steps.run(conditionTypes.service, () => ensureService(snapshot, environment, controlPlane)),
-    steps.run(conditionTypes.exposure, () => ensureExposure(snapshot, environment, controlPlane)),
+    steps.run(conditionTypes.service, () => serveAfterFirstAdmin(snapshot, environment)),
+    steps.run(conditionTypes.exposure, () => exposeAfterFirstAdmin(snapshot, environment)),
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
@@ -190,6 +192,10 @@ async function converge(
     : undefined;
   const token = isServing ? access : undefined;
   askForHealth(snapshot, environment, { token, outage });
+  if (isPasswordOurs)
+    await steps.run(conditionTypes.firstAdmin, () =>
+      ensureFirstAdmin(snapshot, environment, { isServing, token }),
+    );
   const uploaded = await steps.run(conditionTypes.license, () => ensureLicense(snapshot, environment, token));
   const facts = await steps.run(conditionTypes.entitlements, () =>
     publishEntitlements(snapshot, environment, { token, uploaded }),

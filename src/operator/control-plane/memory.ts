@@ -11,6 +11,7 @@ import type { ComparisonMemory } from "../inside/due.ts";
 import type { UpgradeMemory } from "../upgrade/observe.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
 import type { StuckMemory } from "../workload/replace-stuck.ts";
+import type { SecretMemory } from "./own-secret.ts";
 
 /** Retry interval for the database while nothing changes. */
 export const DATABASE_RETRY_MS = 30_000;
@@ -22,13 +23,14 @@ export const DATABASE_RETRY_MS = 30_000;
 export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory, UpgradeMemory {
   /** Hash of the last valid token, and when it was checked. */
   goodToken?: { readonly hash: string; readonly checkedAt: number };
-  /** The Secret of the token differs from the cache, so the next reconcile reads it from the API server. */
-  isTokenSecretUnseen?: true;
-  /** Name of the Secret that does not exist yet. */
-  freeTokenSecret?: string;
+  readonly tokenSecret: SecretMemory;
+  readonly passwordSecret: SecretMemory;
   readonly token: Backoff<AccessFailure>;
   readonly revocation: Backoff<AccessFailure>;
   readonly license: Backoff<CoderFailure>;
+  readonly firstAdmin: Backoff<CoderFailure>;
+  /** When coderd last reported users. */
+  firstAdminLook?: { readonly at: number };
   /** When coderd last listed a license. */
   licenseListedAt?: number;
   /** Licenses for the steps of the same reconcile. */
@@ -69,9 +71,12 @@ export interface ReportedHealth {
 
 export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
   return {
+    tokenSecret: {},
+    passwordSecret: {},
     token: databaseBackoff(),
     revocation: databaseBackoff(),
     license: coderdBackoff(random),
+    firstAdmin: coderdBackoff(random),
     entitlements: coderdBackoff(random),
     notices: { banner: coderdBackoff(random), prebuilds: coderdBackoff(random) },
     healthBackoff: calmBackoff(random),

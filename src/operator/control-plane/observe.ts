@@ -1,6 +1,9 @@
 import {
+  type Caches,
   CONTROLLER_INDEX,
-  find,
+  Ingress,
+  type Kind,
+  type KubeObject,
   keyOf,
   keyOfObject,
   type Owner,
@@ -16,12 +19,13 @@ import type { DatabaseTarget } from "../../coder/operator-access/access.ts";
 import { reportsOutage } from "../coderd/failure.ts";
 import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { type ControlPlane, withDefaults } from "../coderd/settings.ts";
+import { type ControlPlane, passwordSecretName, withDefaults } from "../coderd/settings.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
 import { ENTITY_OBJECTS } from "../inside/object.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
 import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
+import { HTTPRoute } from "../workload/exposure/gateway.ts";
 import {
   observePermissions,
   observePods,
@@ -31,15 +35,22 @@ import {
 } from "../workload/observe.ts";
 import { databaseTarget } from "./database-target.ts";
 import type { Memory } from "./memory.ts";
+import { findOwnSecret } from "./own-secret.ts";
 import { sourceNames } from "./references.ts";
 import { controlPlaneGrants, controlPlaneTie } from "./workspace-grants.ts";
 
 /** A control plane in one reconcile: everything that was read from the cluster, and the time. */
 export interface Snapshot extends UpgradeSnapshot, ServiceSnapshot, PermissionsSnapshot {
-  /** Secrets that the operator created for this control plane. */
+  /** Secrets that the operator created for its token. */
   readonly secrets: readonly Stored<Secret>[];
   /** The object with the name of the Secret for a generated token, regardless of its owner. */
   readonly tokenSecret: Observed<Stored<Secret> | undefined>;
+  /** The same for a generated password of the first admin. */
+  readonly passwordSecret: Observed<Stored<Secret> | undefined>;
+  /** Whether spec.firstAdmin is set and coderd has not reported users yet. */
+  readonly awaitsFirstAdmin: boolean;
+  /** Whether the control plane has an Ingress or an HTTPRoute. */
+  readonly isExposed: boolean;
   /** Whether another object of our kinds refers to this control plane. */
   readonly hasDependents: boolean;
   /** Whether this control plane has provisioners and all of them can scale to zero. */
@@ -66,9 +77,13 @@ export async function observe(
   const controlPlane = withDefaults(object);
   const { identity } = controlPlane;
   const owner = { kind: CoderControlPlane, object, labels: commonLabels(controlPlane) };
-  const [sources, [tokenSecret]] = await Promise.all([
+  const awaitsFirstAdmin = controlPlane.firstAdmin !== undefined && !isSettled(object.status);
+  const [sources, [tokenSecret, passwordSecret]] = await Promise.all([
     gatherSources(identity.namespace, sourceNames(controlPlane, object), context),
-    Promise.allSettled([findTokenSecret(controlPlane, context, { owner, memory })]),
+    Promise.allSettled([
+      findTokenSecret(controlPlane, context, { owner, memory }),
+      findPasswordSecret(controlPlane, context, { owner, memory, awaitsFirstAdmin }),
+    ]),
   ]);
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
@@ -91,7 +106,13 @@ export async function observe(
       { object, owner, tie: controlPlaneTie, wanted: controlPlaneGrants(controlPlane) },
       context,
     )),
-    secrets: caches.of(Secret).byIndex(CONTROLLER_INDEX, identity.uid),
+    secrets: caches
+      .of(Secret)
+      .byIndex(CONTROLLER_INDEX, identity.uid)
+      .filter(({ metadata }) => metadata.name !== passwordSecretName(identity.name)),
+    awaitsFirstAdmin,
+    passwordSecret,
+    isExposed: [Ingress, HTTPRoute].some((kind) => hasChild(kind, object, caches)),
     tokenSecret,
     hasDependents: dependents.length > 0,
     poolsMayRest: mayRest(pools),
@@ -110,28 +131,41 @@ function mayRest(pools: readonly Stored<CoderProvisioner>[]): boolean {
   return pools.length > 0 && pools.every((pool) => least(pool) === 0);
 }
 
-/**
- * The Secret for a generated token. If the cache does not contain it, reads it once from the API server: the
- * name may be taken, or the Secret may lack the label of the watch.
- */
+/** The Secret for a generated token. */
 async function findTokenSecret(
   { operatorAccess, identity: { namespace } }: ControlPlane,
-  { caches, children, client }: RunContext,
+  context: RunContext,
   { owner, memory }: { readonly owner: Owner; readonly memory: Memory },
 ): Promise<Stored<Secret> | undefined> {
   if (operatorAccess.kind !== "generated") return undefined;
   const { name } = operatorAccess.token;
-  const cached = caches.of(Secret).get(keyOf({ namespace, name }));
-  const isOurs = cached !== undefined && children.owns(cached, owner);
-  const isUnseen = memory.isTokenSecretUnseen ?? false;
-  delete memory.isTokenSecretUnseen;
-  if (isOurs && !isUnseen) {
-    delete memory.freeTokenSecret;
-    return cached;
-  }
-  if (memory.freeTokenSecret === name && !isUnseen) return undefined;
-  const present = await find(client, Secret, { namespace, name });
-  if (present) delete memory.freeTokenSecret;
-  else memory.freeTokenSecret = name;
-  return present;
+  return findOwnSecret({ namespace, name }, context, { owner, memory: memory.tokenSecret });
+}
+
+interface PasswordSearch {
+  readonly owner: Owner;
+  readonly memory: Memory;
+  readonly awaitsFirstAdmin: boolean;
+}
+
+/** The Secret for a generated password. After the user exists, it may be deleted and its name reused. */
+async function findPasswordSecret(
+  { firstAdmin, identity: { namespace } }: ControlPlane,
+  context: RunContext,
+  { owner, memory, awaitsFirstAdmin }: PasswordSearch,
+): Promise<Stored<Secret> | undefined> {
+  if (!firstAdmin?.isGenerated) return undefined;
+  const { name } = firstAdmin.password;
+  if (awaitsFirstAdmin)
+    return findOwnSecret({ namespace, name }, context, { owner, memory: memory.passwordSecret });
+  const cached = context.caches.of(Secret).get(keyOf({ namespace, name }));
+  return cached && context.children.owns(cached, owner) ? cached : undefined;
+}
+
+function isSettled({ firstAdmin }: ControlPlaneStatus = {}): boolean {
+  return firstAdmin !== undefined && firstAdmin.state !== "Creating";
+}
+
+function hasChild(kind: Kind<KubeObject>, { metadata }: Stored<CoderControlPlane>, caches: Caches): boolean {
+  return caches.of(kind).byIndex(CONTROLLER_INDEX, metadata.uid).length > 0;
 }

@@ -16,7 +16,7 @@ const variables = [...addressVariables, databaseVariable, databaseLoginVariable]
 
 /** Secrets and ConfigMaps whose content the operator uses, and those that restart pods when they change. */
 export function sourceNames(
-  { license, operatorAccess, pod }: ControlPlane,
+  { firstAdmin, license, operatorAccess, pod }: ControlPlane,
   object: Stored<CoderControlPlane>,
 ): SourceNames {
   const restarting = restartSources(pod, object);
@@ -24,6 +24,7 @@ export function sourceNames(
   return {
     secrets: [
       ...(license ? [license.name] : []),
+      ...(firstAdmin && !firstAdmin.isGenerated ? [firstAdmin.password.name] : []),
       ...(operatorAccess.kind === "given" ? [operatorAccess.token.name] : []),
       ...pod.tlsSecretNames,
       ...authorities.map(({ name }) => name),

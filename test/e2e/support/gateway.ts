@@ -19,6 +19,7 @@ export class CoderdGateway implements AsyncDisposable {
   readonly exchanges: Exchange[] = [];
   readonly #services: LocalServices;
   readonly #server: Server;
+  readonly #toLose = new Set<string>();
 
   private constructor(services: LocalServices) {
     this.#services = services;
@@ -35,6 +36,11 @@ export class CoderdGateway implements AsyncDisposable {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The next request of this kind takes effect, and its answer is lost. */
+  loseNextAnswer(method: string, path: string): void {
+    this.#toLose.add(`${method} ${path}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,6 +61,7 @@ export class CoderdGateway implements AsyncDisposable {
     onward.once("response", (answered) => {
       const { statusCode = 0 } = answered;
       exchange.status = statusCode;
+      if (this.#toLose.delete(`${method} ${path}`)) return void answer.destroy();
       answer.writeHead(statusCode, answered.headers);
       answered.pipe(answer);
     });

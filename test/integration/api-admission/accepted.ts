@@ -53,6 +53,11 @@ const controlPlanes: readonly Accepted[] = [
   ),
   controlPlane("a license whose key is left to the default", { licenseSecretRef: { name: "license" } }),
   controlPlane("an empty key, which means the default", { licenseSecretRef: { name: "license", key: "" } }),
+  controlPlane(
+    "a first admin of whom only the email address is given",
+    { firstAdmin: { email: "admin@example.com" } },
+    { firstAdmin: { email: "admin@example.com", username: "admin" } },
+  ),
   controlPlane("names with blanks around them", {
     tls: { secretNames: [" coder-tls "] },
     licenseSecretRef: { name: " l " },

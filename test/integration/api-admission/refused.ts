@@ -142,6 +142,34 @@ const secrets: readonly Refused[] = [
   ),
 ];
 
+const firstAdmin = (spec: object) => ({ firstAdmin: { email: "admin@example.com", ...spec } });
+const users: readonly Refused[] = [
+  controlPlane("spec.firstAdmin.email", { firstAdmin: {} }),
+  controlPlane("spec.firstAdmin.email", firstAdmin({ email: "admin" })),
+  controlPlane("spec.firstAdmin.email", firstAdmin({ email: "Admin <admin@example.com>" })),
+  controlPlane("spec.firstAdmin.email", firstAdmin({ email: `${"x".repeat(251)}@x.y` })),
+  controlPlane("spec.firstAdmin.username", firstAdmin({ username: "" })),
+  controlPlane("spec.firstAdmin.username", firstAdmin({ username: "-admin" })),
+  controlPlane("spec.firstAdmin.username", firstAdmin({ username: "an admin" })),
+  controlPlane("spec.firstAdmin.username", firstAdmin({ username: "x".repeat(33) })),
+  controlPlane("spec.firstAdmin.username", firstAdmin({ username: "Coder-K8s-Operator" }), "reserve"),
+  controlPlane("spec.firstAdmin.name", firstAdmin({ name: " Admin" })),
+  controlPlane("spec.firstAdmin.name", firstAdmin({ name: "x".repeat(129) })),
+  controlPlane("spec.firstAdmin.passwordSecretRef.name", firstAdmin({ passwordSecretRef: { name: "" } })),
+  controlPlane(
+    "spec.firstAdmin.passwordSecretRef.key",
+    firstAdmin({ passwordSecretRef: { name: "a", key: "a/b" } }),
+  ),
+];
+
+const passwordSecretTaken: Refused = {
+  kind: "CoderControlPlane",
+  name: "taken",
+  field: "spec.operatorAccess.generatedTokenSecretName",
+  spec: { ...firstAdmin({}), operatorAccess: { generatedTokenSecretName: "taken-first-admin" } },
+  says: "must not be the name of the Secret for the password",
+};
+
 const permissions: readonly Refused[] = [
   controlPlane("spec.rbac.extraRules[0].verbs", { rbac: { extraRules: [{ ...rule, verbs: undefined }] } }),
   controlPlane("spec.rbac.extraRules[0].verbs", { rbac: { extraRules: [{ ...rule, verbs: [] }] } }),
@@ -348,6 +376,8 @@ export const refused: readonly Refused[] = [
   ...exposures,
   ...duplicates,
   ...secrets,
+  ...users,
+  passwordSecretTaken,
   ...permissions,
   ...numbersAndTypes,
   ...unknownFields,

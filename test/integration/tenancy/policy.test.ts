@@ -102,6 +102,19 @@ describe("a user who may edit one namespace", () => {
     await expectAccepted(backedUp(cluster));
   });
 
+  test("names the first admin of coderd only with the right to create pods", async () => {
+    const deployer = await deployerIn(own);
+    const firstAdmin = { email: "admin@example.com" };
+    const wish = (spec: object) => controlPlane(own, "with-admin", spec);
+    await expectDenied(wish({ firstAdmin }), `right to create pods in namespace "${own}"`, deployer);
+    await expectAccepted(wish({ firstAdmin }), admin);
+    await expectAccepted(wish({ firstAdmin, image: "coder:next" }), deployer);
+    const other = { email: "other@example.com" };
+    await expectDenied(wish({ firstAdmin: other }), "right to create pods", deployer);
+    await deployer.allow(own, "create", "pods");
+    await expectAccepted(wish({ firstAdmin: other }), deployer);
+  });
+
   test("exposes pods by a Gateway only with the right to create routes, and by an Ingress as ever", async () => {
     const exposed = (expose: object, more = {}) => controlPlane(own, "exposed", { expose, ...more });
     const gateway = { host: "coder.example.com", parentRefs: [{ name: "public", namespace: "infra" }] };

@@ -43,7 +43,8 @@ test("a foreign Secret with the token's name is found before a pod starts or a t
 });
 
 test("an organization that is made later gets the operator as a member when its token is next checked", async () => {
-  const coderd = await stage.serve("coder", {}, { organizations: ["later"] });
+  const coderd = stage.addCoderd("coder", { organizations: ["later"] });
+  await stage.serve("coder", {}, { coderd });
   await ready();
   const asked = stage.tokens.asked;
   stage.tokens.organizationIds = [coderd.organizations[0]?.id ?? ""];

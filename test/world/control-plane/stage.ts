@@ -75,13 +75,21 @@ export class ControlPlaneStage extends Stage<CoderControlPlane> {
     return super.startOperator({ database: this.tokens, ...options });
   }
 
-  /** A control plane that serves and gives the operator a token. */
-  async serve(name: string, spec: object = {}, options: DeploymentOptions = {}): Promise<CoderdDeployment> {
+  /** What answers at the Service of a control plane. */
+  addCoderd(name: string, options: DeploymentOptions = {}): CoderdDeployment {
     const host = `${name}.${this.namespace}.svc.cluster.local`;
-    const coderd = this.world.coderds.add(
+    return this.world.coderds.add(
       { accounts: this.tokens.accounts, now: () => this.clock.now(), ...options },
       { host },
     );
+  }
+
+  /** A control plane that serves and gives the operator a token. */
+  async serve(
+    name: string,
+    spec: object = {},
+    { coderd = this.addCoderd(name) }: { readonly coderd?: CoderdDeployment } = {},
+  ): Promise<CoderdDeployment> {
     coderd.addLicense(fakeLicense({ now: this.clock.now() }));
     const extraEnv = [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://coder@db/coder" }];
     await this.create(name, { extraEnv, ...spec });

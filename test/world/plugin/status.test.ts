@@ -86,6 +86,44 @@ describe("an upgrade", () => {
   });
 });
 
+describe("the first admin", () => {
+  const shown = async (name: string, reported: object) => {
+    const ref = { namespace: "admins", name };
+    await world.person.create(CoderControlPlane, {
+      metadata: ref,
+      spec: { firstAdmin: { email: "admin@example.com" } },
+    } as CoderControlPlane);
+    await world.person.patchStatus(CoderControlPlane, ref, { status: reported });
+    return kubectlCoder({ ...terminal, namespace: "admins" }, "status", name);
+  };
+  const condition = (status: "True" | "False", type: string, reason: string) => {
+    return { type, status, reason, message: "It is so.", lastTransitionTime: "2025-12-31T23:55:00Z" };
+  };
+
+  test("is shown with the Secret of the initial password", async () => {
+    const passwordSecretRef = { name: "created-first-admin", key: "password" };
+    const { out } = await shown("created", {
+      firstAdmin: { email: "admin@example.com", username: "admin", state: "Created", passwordSecretRef },
+      conditions: [condition("True", "Ready", "Serving"), condition("True", "FirstAdminReady", "Created")],
+    });
+    expect(out).toContain("  First admin admin · Created · initial password in Secret created-first-admin\n");
+  });
+
+  test("that is missing comes before what waits for it", async () => {
+    const { code, out } = await shown("missing", {
+      conditions: [
+        condition("False", "ExposureReady", "WaitingForFirstAdmin"),
+        condition("False", "FirstAdminReady", "SecretMissing"),
+      ],
+    });
+    expect(code).toBe(3);
+    expect(out).toContain("  First admin admin · SecretMissing\n");
+    const [first, second] = ["FirstAdminReady: SecretMissing", "ExposureReady: WaitingForFirstAdmin"];
+    expect(out.indexOf(first)).toBeGreaterThan(0);
+    expect(out.indexOf(second)).toBeGreaterThan(out.indexOf(first));
+  });
+});
+
 describe("a person who may read only some kinds", () => {
   const lists = (...plurals: string[]) => ({
     ...me,

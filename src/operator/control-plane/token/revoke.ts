@@ -1,4 +1,4 @@
-import { type BackedOff, findCondition, Secret, type Stored } from "kube-controller-runtime";
+import { type BackedOff, findCondition, type Stored } from "kube-controller-runtime";
 import type { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { isCopiedToken } from "../../../coder/operator-access/token.ts";
 import { type AccessFailure, isAboutDatabase, isWithoutDatabase } from "../../coderd/access-failure.ts";
@@ -7,7 +7,7 @@ import { databaseVariable } from "../references.ts";
 import { conditionTypes } from "../status.ts";
 import { coderdClient, type TokenRun } from "./check.ts";
 import { connectionUrl, databaseAttempt, withHost } from "./database.ts";
-import { ownTokens } from "./secret.ts";
+import { ownTokens, removeTokenSecrets } from "./secret.ts";
 
 /**
  * Whether the operator may have created a token for the control plane that was not revoked, based on its
@@ -55,11 +55,11 @@ function neededDatabase({ status }: Stored<CoderControlPlane>): boolean {
  */
 export async function withdrawToken(run: TokenRun): Promise<BackedOff<AccessFailure> | undefined> {
   const { snapshot, environment } = run;
-  const { children, memory, own } = environment;
+  const { memory, own } = environment;
   if (snapshot.secrets.length === 0 && !hadToken(snapshot.object)) return undefined;
   const left = await revokeToken(run);
   if (left && !isWithoutDatabase(left.failure)) return left;
-  await children.converge(Secret, [], snapshot.owner);
+  await removeTokenSecrets(run);
   delete memory.goodToken;
   // Until the status is written, it still indicates a token to revoke.
   memory.nextReport = { at: snapshot.now, awaitsReport: false };

@@ -70,7 +70,17 @@ export async function storeToken(
   { snapshot, environment }: TokenRun,
 ): Promise<void> {
   const secret = tokenSecret(snapshot.controlPlane, ref, held);
-  await environment.children.converge(Secret, [secret], snapshot.owner);
+  await environment.children.apply(Secret, secret, snapshot.owner);
+  await removeTokenSecrets({ snapshot, environment }, ref.name);
+}
+
+/** Removes the Secrets of the token, except the one with this name. */
+export async function removeTokenSecrets(
+  { snapshot, environment }: Pick<TokenRun, "snapshot" | "environment">,
+  keptName?: string,
+): Promise<void> {
+  const others = snapshot.secrets.filter(({ metadata }) => metadata.name !== keptName);
+  for (const secret of others) await environment.children.remove(Secret, secret, snapshot.owner);
 }
 
 /**

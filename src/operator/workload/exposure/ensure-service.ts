@@ -23,12 +23,12 @@ export interface ServedBy {
 export async function ensureService(
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
   { children }: { readonly children: Pick<Children, "apply" | "converge" | "owns"> },
-  served: Served & { readonly replicas: number },
+  served: Served & { readonly replicas: number; readonly leaveHandedOver?: boolean },
 ): Promise<StepResult<object, ServedBy>> {
   const desired = service(served);
   const isOurs = deployment !== undefined && children.owns(deployment, owner);
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
-  const leaveHandedOver = ready === 0 || ready < served.replicas;
+  const leaveHandedOver = served.leaveHandedOver || ready === 0 || ready < served.replicas;
   const present = await children.apply(Service, desired, owner, { leaveHandedOver });
   if (!children.owns(present, owner)) {
     const message = `Service "${served.childName}" is being handed over and will select the new pods when they are ready.`;

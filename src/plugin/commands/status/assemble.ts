@@ -1,5 +1,5 @@
 import { type CoreEvent, keyOf, type Stored } from "kube-controller-runtime";
-import { controlPlaneDefaults } from "../../../api/v1alpha1/defaults.ts";
+import { controlPlaneDefaults, firstAdminDefaults } from "../../../api/v1alpha1/defaults.ts";
 import {
   type CoderControlPlane,
   CoderProvisioner,
@@ -12,7 +12,14 @@ import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
 import { type Gathered, ownerKeyOf } from "./gather.ts";
 import { eventReports, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
-import type { Certificate, ControlPlaneReport, License, StatusReport, Upgrade } from "./report.ts";
+import type {
+  Certificate,
+  ControlPlaneReport,
+  FirstAdmin,
+  License,
+  StatusReport,
+  Upgrade,
+} from "./report.ts";
 
 const MAX_EVENTS = 8;
 /** Enough days for a manual renewal; automatic renewal happens earlier. */
@@ -79,7 +86,7 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     ...defined({ health: stateOf(conditions, "Healthy"), version, image, upgrade: upgradeOf(object) }),
     ...defined({ announced: announcedBy(object) }),
     pods: { ready: status?.readyReplicas ?? 0, wanted: spec?.replicas ?? controlPlaneDefaults.replicas },
-    ...defined({ url, exposure: exposureOf(object) }),
+    ...defined({ url, exposure: exposureOf(object), firstAdmin: firstAdminOf(object) }),
     certificates,
     ...defined({ license: licenseOf(object, now), builds: stateOf(conditions, "BuildsServed") }),
     isCoderdAsked: gathered.queues !== undefined,
@@ -123,6 +130,13 @@ function licenseOf({ status }: Stored<CoderControlPlane>, now: number): License 
   if (!license) return licenseTier === undefined ? undefined : { tier: licenseTier };
   const end = license.expires === undefined ? undefined : Date.parse(license.expires);
   return end === undefined ? license : { ...license, daysLeft: daysUntil(end, now) };
+}
+
+function firstAdminOf({ spec, status }: Stored<CoderControlPlane>): FirstAdmin | undefined {
+  if (!spec?.firstAdmin) return undefined;
+  const { username = firstAdminDefaults.username } = spec.firstAdmin;
+  const passwordSecret = status?.firstAdmin?.passwordSecretRef?.name;
+  return { username, ...defined({ state: stateOf(status?.conditions, "FirstAdminReady"), passwordSecret }) };
 }
 
 function upgradeOf({ status }: Stored<CoderControlPlane>): Upgrade | undefined {

@@ -59,6 +59,14 @@ export interface EventReport {
 
 export type Upgrade = Pick<UpgradeStatus, "stage" | "from" | "to" | "since" | "message">;
 
+/** The first user of coderd that the spec asks for. */
+export interface FirstAdmin {
+  readonly username: string;
+  readonly state?: State;
+  /** Name of the Secret with the initial password. */
+  readonly passwordSecret?: string;
+}
+
 /** One control plane and the objects that belong to it. */
 export interface ControlPlaneReport {
   readonly namespace: string;
@@ -74,6 +82,7 @@ export interface ControlPlaneReport {
   readonly pods: { readonly ready: number; readonly wanted: number };
   readonly url?: string;
   readonly exposure?: { readonly by: "Ingress" | "HTTPRoute"; readonly hosts: readonly string[] };
+  readonly firstAdmin?: FirstAdmin;
   readonly certificates: readonly Certificate[];
   readonly license?: License;
   readonly builds?: State;

@@ -3,7 +3,15 @@ import { age, type Mood, mark, paragraph, section, separator } from "../../termi
 import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
-import type { Certificate, ControlPlaneReport, License, PoolReport, ProxyReport, State } from "./report.ts";
+import type {
+  Certificate,
+  ControlPlaneReport,
+  FirstAdmin,
+  License,
+  PoolReport,
+  ProxyReport,
+  State,
+} from "./report.ts";
 
 const LABEL_WIDTH = 12;
 const INDENT = "  ";
@@ -68,6 +76,7 @@ function facts(report: ControlPlaneReport, style: OutputStyle): Fact[] {
     ["Pods", span(`${pods.ready} of ${pods.wanted} ready`)],
     url !== undefined && ["URL", span(url)],
     exposure && ["Exposure", span(`${exposure.by}${dot}${exposure.hosts.join(", ")}`)],
+    report.firstAdmin && ["First admin", ...firstAdminSpans(report.firstAdmin, dot)],
     ...report.certificates.map(
       (certificate): Fact => [
         "Certificate",
@@ -97,6 +106,13 @@ function stateSpans(state: State | undefined, style: OutputStyle): Span[] {
     span(status === "True" ? "yes" : status === "False" ? "no" : "unknown", toneOf(state)),
     span(`${separator(style)}${reason}`),
   ];
+}
+
+function firstAdminSpans({ username, state, passwordSecret }: FirstAdmin, dot: string): Span[] {
+  const reason = state ? span(state.reason, toneOf(state)) : span("not reported yet", "dim");
+  const secret =
+    passwordSecret === undefined ? [] : [span(`${dot}initial password in Secret ${passwordSecret}`)];
+  return [span(`${username}${dot}`), reason, ...secret];
 }
 
 function licenseText({ tier, expires, daysLeft, seatsUsed, seatsAllowed }: License, dot: string): string {

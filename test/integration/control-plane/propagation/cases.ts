@@ -21,6 +21,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   internalURL: "test/world/provisioner/addresses.test.ts: reaches the daemons",
   restartOn: "test/world/control-plane/restart.test.ts: shows when a certificate changes",
   licenseSecretRef: "goes to coderd, not to a child",
+  firstAdmin: "goes to coderd, not to a child",
   operatorAccess: "goes to coderd, not to a child",
   upgrade: "says how the image changes, and changes no child itself",
 };
