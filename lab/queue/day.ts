@@ -2,8 +2,8 @@ import { Dice } from "kube-controller-runtime/testing";
 import type { ProvisionerDaemon, ProvisionerJob } from "../../src/coder/provisioning.ts";
 import { daemonTags } from "../../src/coder/tags.ts";
 import { decide } from "../../src/operator/autoscaling/decide.ts";
-import { isMoving, pauseAfterFailure, pauseAfterLook } from "../../src/operator/autoscaling/poll-interval.ts";
-import type { History, Pool, QueueSight } from "../../src/operator/autoscaling/pool.ts";
+import { isMoving, pauseAfterFailure, pauseAfterPoll } from "../../src/operator/autoscaling/poll-interval.ts";
+import type { History, Pool, QueueObservation } from "../../src/operator/autoscaling/pool.ts";
 import type { Build, Load } from "./loads.ts";
 
 /** How the size of a pool is determined: fixed, or by the queue. */
@@ -144,7 +144,7 @@ class Day {
     }
     const moving = isMoving(decisions, second * 1_000);
     const pauseMs = isUp
-      ? pauseAfterLook({ pollMs: POLL_MS, isMoving: moving, tookMs: 50 })
+      ? pauseAfterPoll({ pollMs: POLL_MS, isMoving: moving, tookMs: 50 })
       : pauseAfterFailure({ pollMs: POLL_MS, failures: this.#failures, retryAfterMs: undefined });
     this.#nextLook = second + Math.round(pauseMs / 1_000);
   }
@@ -172,7 +172,7 @@ class Day {
     };
   }
 
-  #sight(second: number, isUp: boolean): QueueSight {
+  #sight(second: number, isUp: boolean): QueueObservation {
     if (!isUp) return { seen: false, since: this.#lastSeen * 1_000 };
     const connected = this.#pods.filter(({ readyAt }) => readyAt <= second);
     return {

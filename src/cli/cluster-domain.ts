@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { USUAL_CLUSTER_DOMAIN } from "../operator/names.ts";
+import { DEFAULT_CLUSTER_DOMAIN } from "../operator/names.ts";
 
 const RESOLVER_FILE = "/etc/resolv.conf";
 
@@ -9,7 +9,7 @@ const RESOLVER_FILE = "/etc/resolv.conf";
  */
 export async function discoverClusterDomain(file = RESOLVER_FILE): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");
-  return domainIn(text) ?? USUAL_CLUSTER_DOMAIN;
+  return domainIn(text) ?? DEFAULT_CLUSTER_DOMAIN;
 }
 
 /** The last search line applies. It contains `svc.<domain>` and `<namespace>.svc.<domain>`. */

@@ -35,6 +35,6 @@ export function isDatabaseOutage(
 }
 
 /** Whether coderd is unreachable, failing or busy, so that a retry may succeed. */
-export function mayPass({ kind }: CoderFailure): boolean {
+export function mayResolve({ kind }: CoderFailure): boolean {
   return kind === "transient" || kind === "rateLimited";
 }

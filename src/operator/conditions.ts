@@ -145,7 +145,7 @@ const DATABASE_FAULTS: ReadonlySet<string> = new Set([
  * Rank of a problem in lists of causes. A name conflict explains missing objects, a faulty database explains
  * failing pods, and failing pods explain everything that needs coderd.
  */
-export function basicness({ type, reason }: Pick<Condition, "type" | "reason">): number {
+export function causeRank({ type, reason }: Pick<Condition, "type" | "reason">): number {
   if (type === outcome.conflict.type) return 3;
   if (reason === AWAITS_FIRST_ADMIN) return -1;
   if (type === controlPlaneConditions.access.type && DATABASE_FAULTS.has(reason)) return 2;
@@ -159,7 +159,7 @@ export function typesOf<T extends Table>(table: T): { readonly [Name in keyof T]
 }
 
 /** The conditions that `Ready` summarizes. Causes come before their effects. */
-export function summedUp(table: Table): string[] {
+export function summarizedConditions(table: Table): string[] {
   return Object.values(table).flatMap(({ type, inReady }) => (inReady ? [type] : []));
 }
 

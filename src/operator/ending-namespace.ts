@@ -24,7 +24,7 @@ function beginsToEnd({ object, previous }: Change<Namespace>): boolean {
 }
 
 /** For `watches`: returns the objects in a namespace. */
-export function thoseWithin<T extends KubeObject>(kind: Kind<T>) {
+export function objectsInNamespace<T extends KubeObject>(kind: Kind<T>) {
   return (namespace: Stored<Namespace>, caches: Caches): ObjectKey[] =>
     [...caches.of(kind).all()]
       .filter(({ metadata }) => metadata.namespace === namespace.metadata.name)

@@ -10,7 +10,7 @@ type Texts = Readonly<Record<string, string>>;
  * Drops long annotations and long values from a child before it is cached. The operator only uses short ones,
  * and anyone who can write Secrets can add its label to large ones.
  */
-export function slim<T extends KubeObject>(object: Stored<T>): Stored<T> {
+export function dropLongValues<T extends KubeObject>(object: Stored<T>): Stored<T> {
   const { metadata, data } = object as Stored<T> & { data?: Texts };
   const annotations = metadata.annotations && shortest(metadata.annotations);
   return {
@@ -36,4 +36,7 @@ function shortest(texts: Texts): Texts {
 /**
  * Watch only children of the operator, so that memory usage depends on its objects and not on the cluster.
  */
-export const managedByUs = { labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`, transform: slim };
+export const managedByUs = {
+  labelSelector: `${MANAGED_BY_LABEL}=${MANAGER_NAME}`,
+  transform: dropLongValues,
+};

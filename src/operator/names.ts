@@ -130,7 +130,7 @@ export const conflictAdvice: ConflictAdvice = { handOver: ownershipMarks.handOve
 export const LEASE_NAME = "coder-k8s-controller.coder.com";
 
 /** Default cluster domain. */
-export const USUAL_CLUSTER_DOMAIN = "cluster.local";
+export const DEFAULT_CLUSTER_DOMAIN = "cluster.local";
 
 /** Changing it triggers a reconcile immediately, regardless of any delay. */
 export const REQUEST_ANNOTATION = "coder.com/reconcile-at";

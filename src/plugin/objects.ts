@@ -8,7 +8,7 @@ import {
 } from "../api/v1alpha1/kinds.ts";
 import { managedByUs } from "../operator/managed-objects.ts";
 import { APPS, identityOf } from "../operator/names.ts";
-import { podOwner, podOwnerOfLabels } from "../operator/workload/pods/our-pods.ts";
+import { podOwner, podOwnerOfLabels } from "../operator/workload/pods/owned-pods.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
 import { Gaps } from "./gaps.ts";

@@ -1,9 +1,9 @@
 import { type Condition, findCondition, type Stored, UNREPORTED } from "kube-controller-runtime";
 import { CoderControlPlane } from "../api/v1alpha1/kinds.ts";
 import {
-  basicness,
   CHOSEN_REASONS,
   type ConditionRow,
+  causeRank,
   controlPlaneConditions,
   entityConditions,
   provisionerConditions,
@@ -63,7 +63,7 @@ function conditionProblems(object: string, { metadata, status }: Stored<OurObjec
   const found = conditions
     .filter(({ type }) => type !== "Ready" && type !== "Paused")
     .filter(isProblem)
-    .toSorted((a, b) => basicness(b) - basicness(a))
+    .toSorted((a, b) => causeRank(b) - causeRank(a))
     .map((condition) => problem(object, condition));
   const ready = findCondition(conditions, "Ready");
   if (found.length > 0 || ready?.status === "True") return found;

@@ -98,7 +98,7 @@ async function storm(world: World, { planned }: Schedule, report: Report): Promi
   return lanes.ended();
 }
 
-/** Looks until all is well for a while, and gives back what is not when the time is over. */
+/** PollState until all is well for a while, and gives back what is not when the time is over. */
 async function untilWell(fleet: Fleet, world: World, { options, report }: Run): Promise<string[]> {
   const startedAt = performance.now();
   let lastBroken: string[] = [];

@@ -25,7 +25,7 @@ import type { Coderd, World } from "./world.ts";
 const CHILDREN: readonly Kind[] = [Secret, Deployment, Service, ServiceAccount, Role, RoleBinding];
 const OURS = "app.kubernetes.io/managed-by=coder-k8s";
 
-/** Looks at everything at this moment: at the API server, at each coderd and into its database. */
+/** PollState at everything at this moment: at the API server, at each coderd and into its database. */
 export async function collectEvidence(fleet: Fleet, world: World): Promise<Evidence> {
   const [objects, children, coderds] = await Promise.all([
     seenObjects(world),

@@ -35,11 +35,11 @@ export async function recreate(wish: Wish, world: UserWorld): Promise<void> {
 export async function remove({ kind, name }: Wish, { person, namespace }: UserWorld): Promise<void> {
   const ref = { namespace, name };
   await insist(() => person.delete(KINDS[kind], ref).catch(unlessGone));
-  const isThere = async () => {
+  const isActive = async () => {
     const found = await person.get(KINDS[kind], ref).catch(unlessGone);
     return found !== undefined;
   };
-  for (const deadline = performance.now() + DELETION_MS; await insist(isThere); await sleep(RETRY_MS)) {
+  for (const deadline = performance.now() + DELETION_MS; await insist(isActive); await sleep(RETRY_MS)) {
     if (performance.now() > deadline)
       throw new Error(`${kind} ${name} is still there ${DELETION_MS / 1_000} s after its deletion`);
   }

@@ -6,7 +6,7 @@ import { type Page, pages, prose, repository } from "./pages.ts";
 
 describe.each(pages)("$path", (page) => {
   test("links to files and headings that are there", () => {
-    expect(linksOf(page).filter((target) => !isThere(target, page))).toEqual([]);
+    expect(linksOf(page).filter((target) => !isActive(target, page))).toEqual([]);
   });
 
   test("includes files that are there", () => {
@@ -32,7 +32,7 @@ function linksOf(page: Page): string[] {
     .filter((target) => !/^https?:/.test(target));
 }
 
-function isThere(target: string, page: Page): boolean {
+function isActive(target: string, page: Page): boolean {
   const [file = "", anchor] = target.split("#");
   const path = file ? resolve(file, page) : page.path;
   if (anchor === undefined) return existsSync(repository + path);

@@ -20,12 +20,12 @@ function named(path: string): string[] {
 
 const isPath = (code: string) =>
   /^(src|test|lab|packages|tools|config|demo|docs)\/[\w./-]+$|^[\w/-]+(\.\w+)?\.ts$/.test(code);
-const isThere = (path: string) =>
+const isActive = (path: string) =>
   existsSync(repository + path) || files.some((file) => file.endsWith(`/${path.replace(/\/$/, "")}`));
 
 describe.each(["CONTRIBUTING.md", "ARCHITECTURE.md"])("%s", (path) => {
   test("names files and folders that are there", () => {
-    expect(named(path).filter((code) => isPath(code) && !isThere(code))).toEqual([]);
+    expect(named(path).filter((code) => isPath(code) && !isActive(code))).toEqual([]);
   });
 
   test("names functions and tables that are there", () => {

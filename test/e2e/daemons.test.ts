@@ -43,7 +43,7 @@ describe.skipIf(!binaries)("real daemons of a coderd with a private CA", () => {
   const condition = (type: string, state: object) =>
     tenant.untilCondition(CoderProvisioner, { name: "linux", type }, state);
   const keyIDs = async () => (await admin.keys()).map(({ id }) => id);
-  /** Looks at the status until that says so, because coderd limits how often it can be asked. */
+  /** PollState at the status until that says so, because coderd limits how often it can be asked. */
   const untilDeleted = async (keyID = "") => {
     await eventually(async () => {
       const { status } = await tenant.get(CoderProvisioner, "linux");

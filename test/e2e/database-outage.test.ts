@@ -1,7 +1,7 @@
 import { Pod } from "kube-controller-runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
-import { isReadyPod } from "../../src/operator/workload/pods/our-pods.ts";
+import { isReadyPod } from "../../src/operator/workload/pods/owned-pods.ts";
 import { Tenant } from "./support/tenant.ts";
 import { World } from "./support/world.ts";
 

@@ -252,7 +252,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await copyDatabase(world.postgres, { from: name, to: `${name}_backup`, owner: name });
     // coderd refuses this, and looks at it only once its database is migrated.
     await upgrade(tenant, NEW, { name: "CODER_NOTIFICATIONS_METHOD", value: "inbox" });
-    expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (it was 362)");
+    expect(await untilGivenUp(tenant, "Stuck")).toContain("The database schema has changed (previously 362)");
     expect(await tenant.database.query("SELECT version FROM schema_migrations")).toEqual([
       { version: "556" },
     ]);

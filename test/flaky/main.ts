@@ -1,5 +1,5 @@
 /**
- * Looks for tests that fail by chance: runs the suite again and again, in another order and under another load each
+ * PollState for tests that fail by chance: runs the suite again and again, in another order and under another load each
  * time. `node test/flaky/main.ts [--runs N] [--part unit|all] [--seed N] [vitest arguments]`, by way of `make flaky`.
  * Each failure is printed with the command that repeats its run.
  */

@@ -19,7 +19,7 @@ export const poolMutants: readonly Mutant[] = [
   {
     guard: "pools: without all marks of busy pods a pool does not shrink",
     file: "src/operator/autoscaling/scale.ts",
-    from: "refusal ? withoutLess(decision) : decision",
+    from: "refusal ? withoutScaleDown(decision) : decision",
     to: "decision",
     tests: ["test/world/queue/scaling.test.ts"],
   },

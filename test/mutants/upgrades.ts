@@ -37,7 +37,7 @@ export const upgradeMutants: readonly Mutant[] = [
     guard: "upgrades: the last old pod has ended before a new one starts",
     file: `${folder}/stages-after.ts`,
     from: `if (!pods.isScaledToZero || pods.names.length > 0)
-    return stopped(\`\${waitingFor(pods.names)}\${mayGoBack(record)}\`);`,
+    return stopped(\`\${waitingFor(pods.names)}\${rollbackHint(record)}\`);`,
     to: "",
     tests: plan,
   },

@@ -3,7 +3,7 @@ import type { CoderdDeployment, Daemon } from "../../lab/coderd/deployment.ts";
 import type { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { commonLabels } from "../../src/operator/names.ts";
 import { keyVariable } from "../../src/operator/provisioner/deployment.ts";
-import { isReadyPod } from "../../src/operator/workload/pods/our-pods.ts";
+import { isReadyPod } from "../../src/operator/workload/pods/owned-pods.ts";
 import { type ContainerEnd, endedStatus, runningStatus } from "./pod-statuses.ts";
 import type { Stage } from "./stages/stage.ts";
 

@@ -46,12 +46,12 @@ export const halfway = { ...serving, isComplete: false };
 export const crashing = {
   ...starting,
   isRunning: false,
-  trouble: { message: "It crashes.", mayPass: false },
+  trouble: { message: "It crashes.", mayResolve: false },
 };
 export const roomless = {
   ...starting,
   isRunning: false,
-  trouble: { message: "No node takes it.", mayPass: true },
+  trouble: { message: "No node takes it.", mayResolve: true },
 };
 
 export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {

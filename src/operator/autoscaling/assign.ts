@@ -1,7 +1,7 @@
 import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../coder/provisioning.ts";
 import { daemonMatcher } from "../../coder/tags.ts";
 import { type Census, takeCensus } from "./census.ts";
-import { isStuck, type Pool, type Queue } from "./pool.ts";
+import { isUnschedulable, type Pool, type Queue } from "./pool.ts";
 
 /** The pool or daemon that should run a waiting job. */
 export type Assignment =
@@ -25,7 +25,7 @@ interface Candidate {
 }
 
 /** Idle daemons with the same tags that do not belong to a pool. */
-interface Strangers {
+interface ForeignDaemons {
   readonly tags: Tags;
   free: number;
 }
@@ -33,7 +33,7 @@ interface Strangers {
 /** Candidates for jobs with the same tags, in order of preference. */
 interface Servers {
   readonly pools: readonly Candidate[];
-  readonly strangers: readonly Strangers[];
+  readonly strangers: readonly ForeignDaemons[];
 }
 
 /** With more distinct sets of tags of foreign daemons, pools may start more daemons than necessary. */
@@ -61,7 +61,8 @@ export function assignJobs(pools: readonly Pool[], { jobs, daemons }: Queue, now
 
 /** A pool that cannot be scaled up has no room beyond its daemons. */
 function candidate(pool: Pool, census: Census | undefined, now: number): Candidate {
-  const most = pool.held !== undefined || isStuck(pool, now) ? Math.min(pool.replicas, pool.max) : pool.max;
+  const most =
+    pool.held !== undefined || isUnschedulable(pool, now) ? Math.min(pool.replicas, pool.max) : pool.max;
   return { pool, free: census?.idle ?? 0, room: most - (census?.busy ?? 0) };
 }
 
@@ -87,7 +88,11 @@ function assign(job: ProvisionerJob, { pools, strangers }: Servers): Assignment 
   return { job, to: "pool", pool: chosen.pool };
 }
 
-function findServers(candidates: readonly Candidate[], others: readonly Strangers[], tags: Tags): Servers {
+function findServers(
+  candidates: readonly Candidate[],
+  others: readonly ForeignDaemons[],
+  tags: Tags,
+): Servers {
   const serves = daemonMatcher(tags);
   const pools = candidates
     .filter(({ pool }) => serves(pool.tags))
@@ -110,10 +115,10 @@ type Preferred = Pick<Pool, "name" | "tags" | "priority">;
  * Idle daemons that do not belong to a pool: built-in daemons of coderd, or daemons run by other means. Those
  * with the fewest tags come first.
  */
-function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]): Strangers[] {
+function daemonsOfOthers(pools: readonly Pool[], daemons: readonly ProvisionerDaemon[]): ForeignDaemons[] {
   const keys = new Set(pools.flatMap(({ keyIds }) => keyIds));
   const pods = new Set(pools.flatMap(({ pods: all }) => all.map(({ name }) => name)));
-  const groups = new Map<string, Strangers & { readonly size: number }>();
+  const groups = new Map<string, ForeignDaemons & { readonly size: number }>();
   for (const { status, keyId, name, tags } of daemons) {
     if (status !== "idle" || keys.has(keyId) || pods.has(name)) continue;
     const key = tagsKey(tags);

@@ -18,14 +18,14 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import {
   POD_OWNER_INDEX,
   podOwnerOfLabels,
   podOwnerOfProvisioner,
   podWatch,
-} from "../workload/pods/our-pods.ts";
+} from "../workload/pods/owned-pods.ts";
 import { references } from "./session.ts";
 import { type QueueMemory, watchQueues } from "./watch-queues.ts";
 
@@ -50,7 +50,7 @@ export function queueController(ports: CoderPorts): Controller {
       // Tokens are sent only to Services that the operator can verify.
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
-      .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
+      .watches(Namespace, objectsInNamespace(CoderControlPlane), namespaceWatch)
       .watches(Pod, controlPlaneOfPod, podWatch)
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)

@@ -1,6 +1,13 @@
 import { type Assignment, assignJobs } from "./assign.ts";
 import type { Census } from "./census.ts";
-import { type History, highestOf, isStuck, type Pool, type QueueSight, remember } from "./pool.ts";
+import {
+  type History,
+  highestOf,
+  isUnschedulable,
+  type Pool,
+  type QueueObservation,
+  remember,
+} from "./pool.ts";
 
 /** Time without coderd after which a pool falls back to the configured number. */
 const FALLBACK_AFTER_MS = 10 * 60_000;
@@ -56,9 +63,12 @@ export interface Plan {
 }
 
 /** Decides the number of daemons for each pool of one organization, independent of the order of the pools. */
-export function decide(pools: readonly Pool[], sight: QueueSight, now: number): Plan {
+export function decide(pools: readonly Pool[], sight: QueueObservation, now: number): Plan {
   if (!sight.seen)
-    return { decisions: pools.map((pool) => decideBlindly(pool, now - sight.since, now)), assignments: [] };
+    return {
+      decisions: pools.map((pool) => decideWithoutQueue(pool, now - sight.since, now)),
+      assignments: [],
+    };
   const { census, all: assignments } = assignJobs(pools, sight.queue, now);
   const given = Map.groupBy(assignments, (each) => (each.to === "pool" ? each.pool : undefined));
   const decisions = [...census].map(([pool, counted]) =>
@@ -73,7 +83,7 @@ export function decide(pools: readonly Pool[], sight: QueueSight, now: number): 
 }
 
 /** The history during the outage is unknown, so the delay restarts when coderd responds again. */
-function decideBlindly(pool: Pool, blindMs: number, now: number): Decision {
+function decideWithoutQueue(pool: Pool, blindMs: number, now: number): Decision {
   const { replicas, cause } = moveBlindly(pool, blindMs);
   const history = remember(pool.history, { at: now, wanted: replicas }, pool.scaleDownDelayMs);
   return { pool, replicas, cause, demand: undefined, pending: 0, census: undefined, history };
@@ -99,12 +109,12 @@ function decideByDemand(pool: Pool, { census, pending, isCut, now }: Known): Dec
   const demand = census.busy + pending + pool.minIdle;
   const least = Math.min(pool.isKeptWarm ? Math.max(pool.min, 1) : pool.min, pool.max);
   const wanted = Math.min(Math.max(demand, least), pool.max);
-  const history = remember(startedWith(pool, now), { at: now, wanted }, pool.scaleDownDelayMs);
+  const history = remember(initialHistory(pool, now), { at: now, wanted }, pool.scaleDownDelayMs);
   return { pool, ...move(pool, { wanted, census, isCut, history, now }), demand, pending, census, history };
 }
 
 /** Before the first poll, the current number counts as needed. */
-function startedWith({ history, replicas, max }: Pool, now: number): History {
+function initialHistory({ history, replicas, max }: Pool, now: number): History {
   if (history.length === 0) return [{ at: now, wanted: Math.min(replicas, max) }];
   return history.map(({ at, wanted }) => ({ at, wanted: Math.min(wanted, max) }));
 }
@@ -122,7 +132,7 @@ function move(
   const stay = (cause: Cause) => ({ replicas, cause });
   if (pool.held !== undefined) return stay("held");
   if (wanted > replicas) {
-    const isRaised = replicas < pool.min || !isStuck(pool, now);
+    const isRaised = replicas < pool.min || !isUnschedulable(pool, now);
     return isRaised ? { replicas: wanted, cause: "following" } : stay("unschedulable");
   }
   if (wanted === replicas) return stay("following");

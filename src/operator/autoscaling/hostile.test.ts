@@ -3,7 +3,7 @@ import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.t
 import type { Tags } from "../../coder/provisioning.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
-import { whyJobsWait } from "./waiting.ts";
+import { waitCauses } from "./waiting.ts";
 
 /** The limits of the client. */
 const [JOBS, DAEMONS] = [1_000, 2_000];
@@ -52,7 +52,7 @@ it("the costliest jobs and daemons that fit into coderd's answers are decided up
   const pools = scenes.map(({ pool }) => pool);
   const sight = seen(scenes, jobs, daemons);
   const began = process.cpuUsage();
-  whyJobsWait(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
+  waitCauses(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
   const { user } = process.cpuUsage(began);
   expect(user / 1_000).toBeLessThan(500);
 });

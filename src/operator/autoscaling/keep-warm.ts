@@ -3,7 +3,7 @@ import type { Tags } from "../../coder/provisioning.ts";
 import { daemonMatcher } from "../../coder/tags.ts";
 import { type ScheduledWorkspace, WORKSPACES_PER_PAGE } from "../../coder/workspaces.ts";
 import { byPreference, tagsKey } from "./assign.ts";
-import { REST_PER_LOOK } from "./poll-interval.ts";
+import { REST_PER_POLL } from "./poll-interval.ts";
 import type { Pool } from "./pool.ts";
 
 /*
@@ -56,7 +56,7 @@ const MAX_READ_MS = 5_000;
 const OVERDUE_MS = 60 * 60_000;
 
 /** coderd checks for due builds once a minute, so times within a minute are equal. */
-const GRAIN_MS = 60_000;
+const RESOLUTION_MS = 60_000;
 
 /** Interval between lists: half of the time before the next relevant time, within limits. */
 const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 5 * 60_000];
@@ -98,7 +98,7 @@ export async function listWarmth(
   if (due === "unfinished") return { ...before, nextAt: now, unfinished: { ...list, nextPage, tookMs } };
   const pauseMs = Math.min(Math.max(Math.min(...leads) / 2, MIN_PAUSE_MS), MAX_PAUSE_MS);
   return {
-    nextAt: now + Math.min(Math.max(pauseMs, tookMs * REST_PER_LOOK), SLOWEST_PAUSE_MS),
+    nextAt: now + Math.min(Math.max(pauseMs, tookMs * REST_PER_POLL), SLOWEST_PAUSE_MS),
     windows: due ? warmWindows(pools, due) : before.windows,
     ...(problem === undefined ? {} : { problem }),
   };
@@ -145,7 +145,7 @@ function note({ tags, dueAt }: ScheduledWorkspace, { from, until }: Window, due:
   if (dueAt === undefined || dueAt < from || dueAt > until) return;
   const key = tagsKey(tags);
   const known = due.get(key) ?? { tags, times: new Set() };
-  known.times.add(Math.floor(dueAt / GRAIN_MS) * GRAIN_MS);
+  known.times.add(Math.floor(dueAt / RESOLUTION_MS) * RESOLUTION_MS);
   due.set(key, known);
 }
 
@@ -166,7 +166,7 @@ function warmWindows(
     if (!chosen || able.some(({ min }) => min > 0)) continue;
     const added = [...times].map((at) => ({
       from: at - chosen.keepWarmMs,
-      until: at + GRAIN_MS + OVERDUE_MS,
+      until: at + RESOLUTION_MS + OVERDUE_MS,
     }));
     windows.set(chosen.name, merged([...(windows.get(chosen.name) ?? []), ...added]));
   }

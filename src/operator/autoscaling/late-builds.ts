@@ -5,7 +5,7 @@ import type { StrandedJobs } from "./stranded.ts";
 import type { WaitCause, WaitingJobs } from "./waiting.ts";
 
 /** Time that a build may wait before it is reported, because a daemon starts within seconds. */
-const WORTH_A_WORD_MS = 60_000;
+const REPORT_AFTER_MS = 60_000;
 const MAX_GROUPS = 3;
 
 const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<WaitCause["kind"], string>> = {
 const LOST = "DaemonsLost";
 
 /** Causes that do not resolve without a user. */
-const KNOWN_CAUSES: ReadonlySet<string> = new Set(["noPool", "failing"]);
+const PERMANENT_CAUSES: ReadonlySet<string> = new Set(["noPool", "failing"]);
 
 /** Builds of one organization that wait or are lost, summarized in a few sentences. */
 export interface LateBuilds {
@@ -51,7 +51,7 @@ export function lateBuilds(
   now: number,
 ): LateBuilds {
   const late = waiting.filter(
-    ({ since, cause }) => KNOWN_CAUSES.has(cause.kind) || now - since >= WORTH_A_WORD_MS,
+    ({ since, cause }) => PERMANENT_CAUSES.has(cause.kind) || now - since >= REPORT_AFTER_MS,
   );
   const groups = late.slice(0, MAX_GROUPS).map((group) => ({
     count: group.count,

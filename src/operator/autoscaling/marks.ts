@@ -1,5 +1,5 @@
 import { isNotFound, messageOf, Pod, type RunContext, refOf, type Stored } from "kube-controller-runtime";
-import { BUSY_MARKS } from "../workload/pods/our-pods.ts";
+import { BUSY_MARKS } from "../workload/pods/owned-pods.ts";
 import type { PoolSource } from "./observe.ts";
 import type { Queue } from "./pool.ts";
 

@@ -17,7 +17,7 @@ import { daemonNameOf } from "../provisioner/deployment.ts";
 import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { isReplacingPods } from "../upgrade/stages.ts";
 import { timeOf } from "../workload/pods/container-end.ts";
-import { isReadyPod, podsOf } from "../workload/pods/our-pods.ts";
+import { isReadyPod, podsOf } from "../workload/pods/owned-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import type { Pool, PoolPod } from "./pool.ts";
 
@@ -62,7 +62,7 @@ export function observePool(
     pods: [...pods].map(([daemonName, pod]) => poolPod(pod, daemonName, clock.now())),
     isRollingOut: isRollingOut(deployment),
     ...limitsOf(provisioner),
-    ...heldBy(object, caches),
+    ...holdReason(object, caches),
   };
   return { object, provisioner, pods, pool };
 }
@@ -100,7 +100,7 @@ function limitsOf({ autoscaling, replicas }: Provisioner) {
 }
 
 /** Without a license, removed daemons could not return, and an upgrade replaces pods itself. */
-function heldBy(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pick<Pool, "held"> {
+function holdReason(object: Stored<CoderProvisioner>, caches: RunContext["caches"]): Pick<Pool, "held"> {
   if (isPaused(object)) return { held: "it is paused" };
   const [controlPlane = ""] = namedControlPlane(object);
   if (isReplacingPods(caches.of(CoderControlPlane).get(controlPlane)?.status?.upgrade))

@@ -9,13 +9,13 @@ import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./kee
 import { type LateBuilds, lateBuilds, noneLate } from "./late-builds.ts";
 import type { Refusal } from "./marks.ts";
 import { observePool, type PoolSource, podStates } from "./observe.ts";
-import { type Access, type Looks, look, neverLooked } from "./poll.ts";
-import { isMoving, pauseAfterLook } from "./poll-interval.ts";
-import type { History, Pool, QueueSight } from "./pool.ts";
+import { type Access, look, neverPolled, type PollState } from "./poll.ts";
+import { isMoving, pauseAfterPoll } from "./poll-interval.ts";
+import type { History, Pool, QueueObservation } from "./pool.ts";
 import { numbersOf } from "./queue-metrics.ts";
 import { type Decided, type Scaled, scalePools } from "./scale.ts";
-import { noneStranded, type StrandedSight, strandedJobs } from "./stranded.ts";
-import { whyJobsWait } from "./waiting.ts";
+import { noneStranded, type StrandedObservation, strandedJobs } from "./stranded.ts";
+import { waitCauses } from "./waiting.ts";
 
 /** Polling interval without autoscaling. */
 const POLL_MS = 60_000;
@@ -25,7 +25,7 @@ const UNSERVED_POLL_MS = 15_000;
 
 /** State of an organization's queue. Its size does not depend on the queue. */
 export interface OrganizationMemory {
-  readonly looks: Looks;
+  readonly looks: PollState;
   /** Specs of the pools at the last decision. */
   readonly specs: string;
   /** Needed daemons of each pool, by name. */
@@ -35,7 +35,7 @@ export interface OrganizationMemory {
   readonly outgrown: ReadonlySet<string>;
   readonly warmth: Warmth;
   readonly late: LateBuilds;
-  readonly stranded: StrandedSight;
+  readonly stranded: StrandedObservation;
   /** Relevant state of the pods at the last poll. */
   readonly pods: string;
   readonly numbers: QueueNumbers | undefined;
@@ -68,7 +68,7 @@ export function organization(
   const unknown = {
     specs,
     pods: states,
-    looks: neverLooked(context.clock.now(), pollMs),
+    looks: neverPolled(context.clock.now(), pollMs),
     warmth: neverListed,
     late: noneLate,
     stranded: noneStranded,
@@ -93,7 +93,7 @@ export function dueAt({ specs, podStates, pollMs, memory }: Organization): numbe
   const { nextAt, since, tookMs, failures } = memory.looks;
   const isSame = memory.specs === specs && memory.pods === podStates;
   if (failures > 0 || isSame) return nextAt;
-  return Math.min(nextAt, since + tookMs + pauseAfterLook({ pollMs, isMoving: true, tookMs }));
+  return Math.min(nextAt, since + tookMs + pauseAfterPoll({ pollMs, isMoving: true, tookMs }));
 }
 
 /** Access to coderd. */
@@ -146,7 +146,7 @@ export async function watchOrganization(
       warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, context }) : memory.warmth,
       late: sight.seen
         ? lateBuilds(
-            whyJobsWait(plan, { now: at, coderdVersion: coderd.version }),
+            waitCauses(plan, { now: at, coderdVersion: coderd.version }),
             { stranded: stranded.groups, isCut: sight.queue.isCut },
             at,
           )
@@ -159,9 +159,9 @@ export async function watchOrganization(
 
 function strandedIn(
   sources: readonly PoolSource[],
-  sight: QueueSight,
+  sight: QueueObservation,
   { stranded }: OrganizationMemory,
-): StrandedSight {
+): StrandedObservation {
   const pools = sources.map(({ pool }) => pool);
   return sight.seen ? strandedJobs(pools, sight.queue, stranded) : noneStranded;
 }
@@ -175,7 +175,7 @@ function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMem
 function warnedOf(
   { specs, memory }: Organization,
   sources: readonly PoolSource[],
-  { sight, context }: { readonly sight: QueueSight; readonly context: RunContext },
+  { sight, context }: { readonly sight: QueueObservation; readonly context: RunContext },
 ): ReadonlySet<string> {
   const known = memory.specs === specs ? memory.outgrown : new Set<string>();
   if (!sight.seen) return known;
@@ -219,15 +219,19 @@ function together(sources: readonly PoolSource[], { decisions }: Plan): Decided[
 interface Schedule {
   readonly pollMs: number;
   readonly at: number;
-  readonly stranded: StrandedSight;
+  readonly stranded: StrandedObservation;
 }
 
-function scheduled(looks: Looks, scaled: readonly Scaled[], { pollMs, at, stranded }: Schedule): Looks {
+function scheduled(
+  looks: PollState,
+  scaled: readonly Scaled[],
+  { pollMs, at, stranded }: Schedule,
+): PollState {
   if (!looks.seen) return looks;
   const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
   const { since, tookMs } = looks;
   const isUnserved = stranded.groups.length > 0 || scaled.some(({ decision }) => lacksDaemons(decision));
-  const pauseMs = pauseAfterLook({
+  const pauseMs = pauseAfterPoll({
     pollMs: isUnserved ? Math.min(pollMs, UNSERVED_POLL_MS) : pollMs,
     isMoving:
       stranded.isUnconfirmed ||

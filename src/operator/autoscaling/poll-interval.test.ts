@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
 import { decide } from "./decide.ts";
-import { isMoving, pauseAfterFailure, pauseAfterLook } from "./poll-interval.ts";
+import { isMoving, pauseAfterFailure, pauseAfterPoll } from "./poll-interval.ts";
 
 const pollMs = 15_000;
 
@@ -11,7 +11,7 @@ it.each([
   ["later when coderd is slow", { isMoving: true, tookMs: 2_000 }, 40_000],
   ["at the latest after two minutes", { isMoving: true, tookMs: 9_000 }, 120_000],
 ])("the next look comes %s", (_, look, expected) => {
-  expect(pauseAfterLook({ pollMs, ...look })).toBe(expected);
+  expect(pauseAfterPoll({ pollMs, ...look })).toBe(expected);
 });
 
 it.each([

@@ -4,10 +4,10 @@ import { MAX_JOBS } from "../../coder/provisioning.ts";
 import { observeDaemons } from "../coderd/daemons.ts";
 import type { SharedAnswers } from "../coderd/shared-answers.ts";
 import { pauseAfterFailure } from "./poll-interval.ts";
-import type { Queue, QueueSight } from "./pool.ts";
+import type { Queue, QueueObservation } from "./pool.ts";
 
 /** Results of polling one organization, and when to poll next. */
-export interface Looks {
+export interface PollState {
   /** Whether the last poll succeeded. */
   readonly seen: boolean;
   /** Start of the last poll, or of the first failed one. */
@@ -32,21 +32,21 @@ export interface Look {
   readonly now: () => number;
 }
 
-interface Looked {
-  readonly looks: Looks;
-  readonly sight: QueueSight;
+interface PollResult {
+  readonly looks: PollState;
+  readonly sight: QueueObservation;
 }
 
 /** Delay of the first poll, because nothing can be waiting yet, and a fleet may be starting. */
 const FIRST_LOOK_MS = 15_000;
 
-export function neverLooked(now: number, pollMs: number): Looks {
+export function neverPolled(now: number, pollMs: number): PollState {
   const nextAt = now + Math.min(pollMs, FIRST_LOOK_MS);
   return { seen: false, since: now, nextAt, tookMs: 0, failures: 0, failure: undefined };
 }
 
 /** Reads the queue of one organization, and determines when to poll next. */
-export async function look(access: Access, before: Looks, at: Look): Promise<Looked> {
+export async function look(access: Access, before: PollState, at: Look): Promise<PollResult> {
   const began = at.now();
   const answer = await queueAt(access, at);
   const tookMs = at.now() - began;

@@ -9,7 +9,7 @@ export interface Queue {
 }
 
 /** What is known about the queue at the time of a decision. */
-export type QueueSight =
+export type QueueObservation =
   | { readonly seen: true; readonly queue: Queue }
   /** coderd is unavailable. `since` is the time of the last response or of the first failure. */
   | { readonly seen: false; readonly since: number };
@@ -93,7 +93,7 @@ export function isAble({ isReady, trouble }: PoolPod): boolean {
 const UNSCHEDULABLE_AFTER_MS = 5 * 60_000;
 
 /** Whether more pods would be unschedulable, like existing ones. */
-export function isStuck({ pods }: Pool, now: number): boolean {
+export function isUnschedulable({ pods }: Pool, now: number): boolean {
   return pods.some(
     ({ isLeaving, unschedulableSince: since }) =>
       !isLeaving && since !== undefined && now - since >= UNSCHEDULABLE_AFTER_MS,

@@ -15,7 +15,7 @@ import { explainDecision } from "./explain.ts";
 import { explainGrace } from "./grace-period.ts";
 import { markPods, type Refusal, unmarkPods } from "./marks.ts";
 import type { PoolSource } from "./observe.ts";
-import type { QueueSight } from "./pool.ts";
+import type { QueueObservation } from "./pool.ts";
 
 const { scalingActive, scalingLimited } = provisionerConditions;
 
@@ -26,7 +26,7 @@ export interface Decided {
 }
 
 interface Circumstances {
-  readonly sight: QueueSight;
+  readonly sight: QueueObservation;
   /** Rejected marks of the last poll, by pool name. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** Names of the pools whose builds exceed the grace period of their pods. */
@@ -77,14 +77,14 @@ async function scaleOne(
   const refusal = sight.seen
     ? await markPods(source, { daemons: sight.queue.daemons, before }, context)
     : before;
-  const possible = refusal ? withoutLess(decision) : decision;
+  const possible = refusal ? withoutScaleDown(decision) : decision;
   const warning = outgrown.has(source.pool.name) ? explainGrace(source) : undefined;
   await scalePool(source, { decision: possible, warning }, context);
   return { source, decision: possible, refusal };
 }
 
 /** Without the marks of all busy pods, scaling down could delete one of them. */
-function withoutLess(decision: Decision): Decision {
+function withoutScaleDown(decision: Decision): Decision {
   const { pool, replicas } = decision;
   if (replicas >= pool.replicas) return decision;
   const held = "pods of busy daemons could not be marked; see the log of the operator";

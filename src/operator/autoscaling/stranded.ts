@@ -28,7 +28,11 @@ interface Stranded {
  * Finds jobs of daemons that have ended. coderd notices this only after it has received no updates for a
  * while.
  */
-function strandedOf(pools: readonly Pool[], { jobs, daemons }: Queue, { places }: StrandedSight): Stranded[] {
+function strandedOf(
+  pools: readonly Pool[],
+  { jobs, daemons }: Queue,
+  { places }: StrandedObservation,
+): Stranded[] {
   const byKey = new Map(pools.flatMap((pool) => pool.keyIds.map((id) => [id, pool])));
   const byName = new Map(pools.map((pool) => [pool.name, pool]));
   const byId = new Map(daemons.map((daemon) => [daemon.id, daemon]));
@@ -49,7 +53,7 @@ function strandedOf(pools: readonly Pool[], { jobs, daemons }: Queue, { places }
 }
 
 /** Jobs to report, and jobs that the next poll must confirm. */
-export interface StrandedSight {
+export interface StrandedObservation {
   readonly groups: readonly StrandedJobs[];
   /** Pool and daemon of each job, by job ID. */
   readonly places: ReadonlyMap<string, Pick<Stranded, "pool" | "daemon">>;
@@ -60,9 +64,13 @@ export interface StrandedSight {
   readonly isUnconfirmed: boolean;
 }
 
-export const noneStranded: StrandedSight = { groups: [], places: new Map(), isUnconfirmed: false };
+export const noneStranded: StrandedObservation = { groups: [], places: new Map(), isUnconfirmed: false };
 
-export function strandedJobs(pools: readonly Pool[], queue: Queue, before: StrandedSight): StrandedSight {
+export function strandedJobs(
+  pools: readonly Pool[],
+  queue: Queue,
+  before: StrandedObservation,
+): StrandedObservation {
   const all = strandedOf(pools, queue, before);
   const isConfirmed = ({ job, end }: Stranded) => end !== "podGone" || before.places.has(job.id);
   const groups = Map.groupBy(

@@ -3,7 +3,7 @@ import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.t
 import { decide } from "./decide.ts";
 import { explainDecision, explainWaiting } from "./explain.ts";
 import type { Pool } from "./pool.ts";
-import { whyJobsWait } from "./waiting.ts";
+import { waitCauses } from "./waiting.ts";
 
 const MINUTE = 60_000;
 const tags = { env: "prod" };
@@ -20,7 +20,7 @@ function story(
     seen(scenes, jobs, strangers),
     NOW,
   );
-  return whyJobsWait(plan, { now: NOW, coderdVersion: "v2.36.2+abc" }).map((group) => explainWaiting(group));
+  return waitCauses(plan, { now: NOW, coderdVersion: "v2.36.2+abc" }).map((group) => explainWaiting(group));
 }
 
 function without(node: Scene): Scene {
@@ -211,7 +211,7 @@ it("a queue that somebody made as costly as coderd's answer may be is explained 
   const pools = scenes.map(({ pool }) => pool);
   const sight = seen(scenes, jobs);
   const began = process.cpuUsage();
-  whyJobsWait(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
+  waitCauses(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
   const { user } = process.cpuUsage(began);
   expect(user / 1_000).toBeLessThan(500);
 });

@@ -4,7 +4,7 @@ import { minorOf } from "../../coder/version.ts";
 import { JOINS_WITHIN_MS } from "../provisioner/connections.ts";
 import { type Assignment, tagsKey } from "./assign.ts";
 import type { Decision, Plan } from "./decide.ts";
-import { isStuck, type Pool } from "./pool.ts";
+import { isUnschedulable, type Pool } from "./pool.ts";
 
 /** Why jobs are waiting. */
 export type WaitCause =
@@ -43,7 +43,7 @@ interface Moment {
 }
 
 /** Explains why each job is waiting, the longest waiting first. */
-export function whyJobsWait({ decisions, assignments }: Plan, moment: Moment): WaitingJobs[] {
+export function waitCauses({ decisions, assignments }: Plan, moment: Moment): WaitingJobs[] {
   const groups = new Map<string, WaitingJobs>();
   const served = new Map<Pool, number>();
   const decided = new Map(decisions.map((decision) => [decision.pool, decision]));
@@ -91,7 +91,7 @@ function causeInPool(
     return isOther ? { kind: "otherVersion", pool: name, versions: idleVersions } : { kind: "due" };
   }
   if (pool.held !== undefined) return { kind: "held", pool: name, held: pool.held };
-  if (isStuck(pool, now)) return { kind: "unschedulable", pool: name };
+  if (isUnschedulable(pool, now)) return { kind: "unschedulable", pool: name };
   if (trouble !== undefined && busy - failingBusy + before >= replicas - failing)
     return { kind: "failing", pool: name, trouble };
   if (busy + before >= replicas && replicas >= max) return { kind: "atMaximum", pool: name, max };

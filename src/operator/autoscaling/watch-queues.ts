@@ -25,10 +25,10 @@ import { reportBuilds } from "./report-builds.ts";
 import { connect } from "./session.ts";
 
 /** Ignore a single failed poll. */
-const VAIN_LOOKS = 2;
+const MIN_REPORTED_FAILURES = 2;
 
 /** Maximum number of queues in memory at the same time. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
 /** State of the queues of a control plane, by organization ID. */
 export type QueueMemory = Map<string, OrganizationMemory>;
@@ -86,8 +86,8 @@ async function lookAt(
     version: object.status?.version,
   };
   const errors: unknown[] = [];
-  for (let first = 0; first < due.length; first += AT_ONCE) {
-    const looking = due.slice(first, first + AT_ONCE).map(async (each) => {
+  for (let first = 0; first < due.length; first += MAX_CONCURRENT) {
+    const looking = due.slice(first, first + MAX_CONCURRENT).map(async (each) => {
       const found = await watchOrganization(each, coderd, context);
       memory.set(each.id, found.memory);
       errors.push(found.error);
@@ -102,7 +102,7 @@ function conditionOf(known: readonly OrganizationMemory[]): ConditionState | und
   const served = buildsServed(known.map(({ late }) => late));
   if (served.status === "False") return served;
   const looks = known.map((each) => each.looks);
-  const blind = looks.find(({ failures }) => failures >= VAIN_LOOKS);
+  const blind = looks.find(({ failures }) => failures >= MIN_REPORTED_FAILURES);
   const outage = looks.flatMap(({ failure }) => failure ?? []).find(isDatabaseOutage);
   if (outage) return { status: "Unknown", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
   if (blind) return queueUnknown(blind.failure?.message ?? "", blind.since);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import type { Sources } from "../sources.ts";
-import { accessHostFor, accessURLOf, aliasesOfProxies, wayOfDaemons } from "./address.ts";
+import { accessHostFor, accessURLOf, aliasesOfProxies, daemonAddress } from "./address.ts";
 import { withDefaults } from "./settings.ts";
 
 const PUBLIC = "coder.example.com";
@@ -36,7 +36,7 @@ function addresses(spec: ControlPlaneSpec, pem: string | undefined, clusterDomai
   const observed = { settings, clusterIP: CLUSTER_IP };
   return {
     accessHost: accessHostFor(settings, sources, clusterDomain),
-    daemons: wayOfDaemons(observed, sources, clusterDomain),
+    daemons: daemonAddress(observed, sources, clusterDomain),
     aliases: aliasesOfProxies(observed, sources, clusterDomain),
   };
 }

@@ -22,7 +22,7 @@ const redirectVariable = "CODER_REDIRECT_TO_ACCESS_URL";
 export const addressVariables = [accessURLVariable, redirectVariable];
 
 /** The host name for requests. `unknown` if it depends on an object that is not readable now. */
-type AskedBy = "service" | AskedURL | "unknown";
+type RequestHost = "service" | AskedURL | "unknown";
 
 interface AskedURL {
   readonly url: URL;
@@ -33,7 +33,7 @@ interface AskedURL {
 }
 
 /** How pods of provisioners and workspace proxies connect to coderd. */
-export interface PodsWay {
+export interface CoderdAddress {
   readonly url: string;
   readonly hostAliases: readonly HostAlias[];
 }
@@ -48,12 +48,12 @@ export function addressSources(kind: "Secret" | "ConfigMap", { pod }: ControlPla
  * that of the Service.
  */
 export function accessURLOf(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): string {
-  const users = usersAccessURL(controlPlane, sources);
+  const users = userAccessURL(controlPlane, sources);
   return users ?? chosenURL(controlPlane) ?? clusterAccessURL(controlPlane, clusterDomain);
 }
 
 /** The URL in the user's environment variables, if readable. */
-export function usersAccessURL({ pod }: ControlPlane, sources: Sources): string | undefined {
+export function userAccessURL({ pod }: ControlPlane, sources: Sources): string | undefined {
   const users = variableValue(accessURLVariable, pod, sources);
   return users.kind === "value" ? trimmed(users.value) : undefined;
 }
@@ -69,7 +69,7 @@ export function accessHostFor(
   sources: Sources,
   clusterDomain: string,
 ): string | undefined {
-  const asked = askedBy(controlPlane, sources, clusterDomain);
+  const asked = requestHost(controlPlane, sources, clusterDomain);
   return typeof asked === "object" ? asked.authority : undefined;
 }
 
@@ -77,13 +77,13 @@ export function accessHostFor(
  * How daemons connect to coderd, or `undefined` if this is unknown. They use an address in the spec
  * unchanged.
  */
-export function wayOfDaemons(
+export function daemonAddress(
   { settings, clusterIP }: { readonly settings: ControlPlane; readonly clusterIP: string | undefined },
   sources: Sources,
   clusterDomain: string,
-): PodsWay | undefined {
+): CoderdAddress | undefined {
   if (settings.internalURL) return { url: settings.internalURL, hostAliases: [] };
-  const asked = askedBy(settings, sources, clusterDomain);
+  const asked = requestHost(settings, sources, clusterDomain);
   if (asked === "unknown" || (asked !== "service" && !clusterIP)) return undefined;
   if (asked === "service") return { url: clusterURL(settings, clusterDomain), hostAliases: [] };
   const { scheme, port, impliedPort } = endpoint(settings.service);
@@ -103,7 +103,7 @@ export function aliasesOfProxies(
   sources: Sources,
   clusterDomain: string,
 ): readonly HostAlias[] | undefined {
-  const asked = askedBy(settings, sources, clusterDomain);
+  const asked = requestHost(settings, sources, clusterDomain);
   if (asked === "unknown" || (asked !== "service" && !clusterIP)) return undefined;
   const isPublished = settings.exposure.kind !== "none" || settings.service.type !== serviceDefaults.type;
   return asked === "service" || isPublished ? [] : asServed(asked, settings, clusterIP);
@@ -127,7 +127,7 @@ function isMappable(hostname: string): boolean {
   );
 }
 
-function askedBy(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): AskedBy {
+function requestHost(controlPlane: ControlPlane, sources: Sources, clusterDomain: string): RequestHost {
   const { pod, service } = controlPlane;
   const users = variableValue(accessURLVariable, pod, sources);
   if (users.kind === "missing") return "unknown";

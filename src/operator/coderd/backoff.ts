@@ -29,7 +29,7 @@ export function coderdBackoff<F extends CoderFailure>(random: Random): Backoff<F
 const MAX_FAST_RETRY_MS = 5 * 60_000;
 
 /** Back-off for requests that are expensive for coderd, up to five minutes. */
-export function calmBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
+export function slowBackoff<F extends CoderFailure>(random: Random): Backoff<F> {
   return new Backoff((failure, inARow) => {
     const rule = delayAfter(failure, inARow, random);
     if (failure.kind !== "transient") return rule;

@@ -12,13 +12,13 @@ interface DaemonQuestion {
 }
 
 /** The daemons of an organization. */
-export type DaemonSight = Sight<readonly ProvisionerDaemon[]>;
+export type DaemonObservation = Sight<readonly ProvisionerDaemon[]>;
 
 /** Lists the daemons of an organization, once for all its pools and for the queue. */
 export function observeDaemons(
   answers: SharedAnswers,
   { client, organizationId, ...question }: DaemonQuestion,
-): Promise<DaemonSight> {
+): Promise<DaemonObservation> {
   const ask = () => client.provisionerDaemons(organizationId);
   return answers.ask({ ...question, what: `daemons of ${organizationId}`, ask });
 }

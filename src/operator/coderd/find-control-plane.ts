@@ -21,7 +21,7 @@ import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { controlPlaneConditions } from "../conditions.ts";
 import { childNameOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
-import { clusterIPOf, clusterURL, leadsToOurPods } from "../workload/exposure/service.ts";
+import { clusterIPOf, clusterURL, selectsOwnPods } from "../workload/exposure/service.ts";
 import type { CoderPorts } from "./ports.ts";
 import { type ControlPlane, withDefaults } from "./settings.ts";
 
@@ -88,13 +88,13 @@ export function namedControlPlane({ metadata, spec }: Stored<NamesControlPlane>)
 }
 
 /** For `watches`: the indexed objects of a kind that refer to a control plane. */
-export function thoseNaming<T extends KubeObject>(kind: Kind<T>) {
+export function objectsNaming<T extends KubeObject>(kind: Kind<T>) {
   return (controlPlane: Stored<CoderControlPlane>, caches: Caches): ObjectKey[] =>
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }
 
 /** For `watches`: the objects whose control plane owns a Service. Their pods may use its IP address. */
-export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
+export function objectsBehindService<T extends KubeObject>(kind: Kind<T>) {
   return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
     const owner = controllerOf(service);
     if (owner?.kind !== CoderControlPlane.kind) return [];
@@ -104,7 +104,7 @@ export function thoseServedBy<T extends KubeObject>(kind: Kind<T>) {
 }
 
 /** For `watches`: a Service was assigned an IP address, which never changes. */
-export function addressGiven({ type, object, previous }: Change<Service>): boolean {
+export function addressAssigned({ type, object, previous }: Change<Service>): boolean {
   return type !== "deleted" && clusterIPOf(object) !== clusterIPOf(previous);
 }
 
@@ -144,7 +144,7 @@ export function observeControlPlane(
     settings,
     status: object.status ?? {},
     isEnding: object.metadata.deletionTimestamp !== undefined,
-    isServed: leadsToOurPods(settings, service),
+    isServed: selectsOwnPods(settings, service),
     clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,
   };

@@ -115,7 +115,7 @@ export function openSession(
     sources,
   }: { readonly ports: Pick<CoderPorts, "coderd" | "clusterDomain">; readonly sources: Sources },
 ): CoderClient {
-  const trust = certificates(servedCertificates(controlPlane), sources);
+  const trust = certificates(servingCertificates(controlPlane), sources);
   const accessHost = accessHostFor(controlPlane, sources, ports.clusterDomain);
   return ports.coderd.client({ url, token, accessHost, ...trust });
 }
@@ -151,7 +151,7 @@ export function sessionSources({
   status,
 }: Pick<ObservedControlPlane, "settings" | "status">): Required<SourceNames> {
   const token = operatorTokenRef(settings, status);
-  const served = servedCertificates(settings).map(({ name }) => name);
+  const served = servingCertificates(settings).map(({ name }) => name);
   return {
     tokens: token ? [token.name] : [],
     secrets: [...served, ...addressSources("Secret", settings)],
@@ -159,7 +159,7 @@ export function sessionSources({
   };
 }
 
-function servedCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {
+function servingCertificates({ pod: { tlsSecretNames, authorities } }: ControlPlane): SecretKey[] {
   const served = tlsSecretNames.flatMap((name) => [
     { name, key: "ca.crt" },
     { name, key: "tls.crt" },

@@ -53,7 +53,7 @@ interface Known {
 const RETRY = { baseMs: 2_000, capMs: 60_000 };
 
 /** Limits the time that coderd spends on one request to a twentieth, however slow it is. */
-const REST_PER_ANSWER = 20;
+const REST_PER_REQUEST = 20;
 const MAX_PAUSE_MS = 120_000;
 
 const FORGET_AFTER_MS = 10 * 60_000;
@@ -136,7 +136,7 @@ function remember({ last, failed }: Known, maxAgeMs: number, now: number): Sight
     return retryAt > now ? { seen: false, ...known, retryInMs: retryAt - now } : undefined;
   }
   if (!last || now < last.at) return undefined;
-  const restMs = Math.min(last.tookMs * REST_PER_ANSWER, MAX_PAUSE_MS);
+  const restMs = Math.min(last.tookMs * REST_PER_REQUEST, MAX_PAUSE_MS);
   return now - last.at < Math.max(maxAgeMs, restMs) ? last : undefined;
 }
 

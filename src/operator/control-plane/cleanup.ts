@@ -13,7 +13,7 @@ import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { USERNAME } from "../../coder/operator-access/account.ts";
 import { namedControlPlane } from "../coderd/find-control-plane.ts";
 import { namespaceEndsSince } from "../ending-namespace.ts";
-import { leadsToOurPods } from "../workload/exposure/service.ts";
+import { selectsOwnPods } from "../workload/exposure/service.ts";
 import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { knowsToken, mayHoldToken, revokeToken } from "./token/revoke.ts";
@@ -56,7 +56,7 @@ function reportEnd({ log, own, ports }: Environment, problem: string | undefined
  */
 async function endToken(snapshot: Snapshot, environment: Environment): Promise<string | undefined> {
   try {
-    const isServed = leadsToOurPods(snapshot.controlPlane, snapshot.service);
+    const isServed = selectsOwnPods(snapshot.controlPlane, snapshot.service);
     const left = await revokeToken({ snapshot, environment, isServed, isServing: isServed, tenancy: {} });
     return left?.failure.message;
   } catch (error) {

@@ -42,7 +42,7 @@ import { reportsOutage } from "../coderd/failure.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { withDefaults } from "../coderd/settings.ts";
-import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, identityOf, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
@@ -55,12 +55,12 @@ import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
   namesIngressClass,
-  thoseNamingIngressClasses,
+  objectsWithIngressClass,
 } from "../workload/exposure/ingress-class.ts";
 import { reportImage } from "../workload/pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/owned-pods.ts";
 import { availability, noPods, readyPods, stalling } from "../workload/pods/report.ts";
-import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { rolloutChanged } from "../workload/pods/rollout.ts";
 import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensure-service-account.ts";
 import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
@@ -107,7 +107,7 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
         },
       })
       .owns([ServiceAccount, Service, Ingress, Secret, PodDisruptionBudget], children)
-      .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+      .owns([Deployment], { ...managedByUs, when: rolloutChanged })
       .owns([ControllerRevision], { labelSelector: managedByUs.labelSelector, when: contentChanged })
       .owns([Role, RoleBinding], grants)
       .owns([HTTPRoute, ListenerSet], { ...children, optional: true })
@@ -115,15 +115,15 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .watches(RoleBinding, behindGrant(CoderControlPlane, controlPlaneTie), foreignGrants)
       // The queue controller writes the status in this process, which otherwise triggers no reconcile.
       .watches(CoderControlPlane, (object) => [keyOfObject(object)], { when: outageReported })
-      .watches(CoderProvisioner, concernedControlPlane, dependents)
-      .watches(CoderWorkspaceProxy, concernedControlPlane, dependents)
-      .watches(CoderOrganization, concernedControlPlane, dependents)
+      .watches(CoderProvisioner, affectedControlPlane, dependents)
+      .watches(CoderWorkspaceProxy, affectedControlPlane, dependents)
+      .watches(CoderOrganization, affectedControlPlane, dependents)
       // Its organizationSync may name it.
       .watches(CoderOrganization, namedControlPlane, { when: organizationCreated })
-      .watches(CoderGroup, concernedControlPlane, dependents)
+      .watches(CoderGroup, affectedControlPlane, dependents)
       .watches(Pod, podOwners(CoderControlPlane), podWatch)
-      .watches(Namespace, thoseWithin(CoderControlPlane), namespaceWatch)
-      .watches(IngressClass, thoseNamingIngressClasses(CoderControlPlane), ingressClassWatch)
+      .watches(Namespace, objectsInNamespace(CoderControlPlane), namespaceWatch)
+      .watches(IngressClass, objectsWithIngressClass(CoderControlPlane), ingressClassWatch)
       .accepts(awaitsAcceptance, accept(CoderControlPlane, noPods))
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)
@@ -165,7 +165,7 @@ async function converge(
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
-  const isServed = service?.leadsToOurPods ?? false;
+  const isServed = service?.selectsOwnPods ?? false;
   const session = upgradeSession(snapshot, environment, isServed);
   const run = { snapshot, environment, session, ask: upgradeQuestions(snapshot, environment, session) };
   const mayChange = steps.conflicts.length === 0;
@@ -236,7 +236,7 @@ function outageReported({ object, previous }: Change<CoderControlPlane>): boolea
  * For `watches`: the control plane that is waiting for an object to be deleted, or whose coderd an object had
  * a problem with.
  */
-function concernedControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
+function affectedControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
   return reportsOutage(dependent) ? namedControlPlane(dependent) : endingControlPlane(dependent, caches);
 }
 

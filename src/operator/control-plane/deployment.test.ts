@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ControlPlaneSpec } from "../../api/v1alpha1/control-plane.ts";
 import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { withDefaults } from "../coderd/settings.ts";
-import { patientProbe } from "../workload/probes.ts";
+import { migrationProbe } from "../workload/probes.ts";
 import { controlPlaneDeployment, type DeploymentInputs } from "./deployment.ts";
 
 function build(
@@ -345,7 +345,7 @@ test("in a cluster of IPv6 coderd listens there, and its own address has bracket
 });
 
 test("other probes wait for a start that takes a migration, where the pods are replaced anyway", () => {
-  const guarded = build({}, [], { startupProbe: patientProbe }).spec?.template.spec?.containers[0];
+  const guarded = build({}, [], { startupProbe: migrationProbe }).spec?.template.spec?.containers[0];
   expect(guarded?.startupProbe).toMatchObject({ httpGet: { path: "/healthz" }, failureThreshold: 8_640 });
   expect(containerOf({})?.startupProbe).toBeUndefined();
 });

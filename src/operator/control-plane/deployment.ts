@@ -4,7 +4,7 @@ import { type ControlPlane, httpContainerPort } from "../coderd/settings.ts";
 import { CLUSTER_HOST, CLUSTER_PORT } from "../workload/additions.ts";
 import { anyAddress, podHost } from "../workload/address-family.ts";
 import { deployment } from "../workload/deployment.ts";
-import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
+import { type EnvFromNames, type EnvVar, isSetByUser } from "../workload/env.ts";
 import { clusterAccessURL } from "../workload/exposure/service.ts";
 import type { ProbeSettings } from "../workload/probes.ts";
 
@@ -56,7 +56,7 @@ function accessURLEnv(
   { envFromNames, clusterDomain }: DeploymentInputs,
 ): EnvVar[] {
   const { pod, useClusterAccessURL } = controlPlane;
-  if (isUsersOwn(accessURLVariable, pod.extraEnv, envFromNames)) return [];
+  if (isSetByUser(accessURLVariable, pod.extraEnv, envFromNames)) return [];
   const inCluster = useClusterAccessURL ? clusterAccessURL(controlPlane, clusterDomain) : undefined;
   const value = chosenURL(controlPlane) ?? inCluster;
   return value ? [{ name: accessURLVariable, value }] : [];

@@ -3,17 +3,17 @@ import { accessURLVariable } from "../coderd/address.ts";
 import type { PodPlan } from "../upgrade/step.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
 import { definedVariables } from "../workload/env-sources.ts";
-import type { ServedBy } from "../workload/exposure/ensure-service.ts";
+import type { ServiceState } from "../workload/exposure/ensure-service.ts";
 import { clusterIPOf, clusterURL } from "../workload/exposure/service.ts";
-import { leavePods, type PodChange, type PodReport, reportPods } from "../workload/pods/report.ts";
-import { type ProbeSettings, patientProbe, quickStartProbe } from "../workload/probes.ts";
+import { type PodChange, type PodReport, reportPods, reportUnchangedPods } from "../workload/pods/report.ts";
+import { migrationProbe, type ProbeSettings, quickStartProbe } from "../workload/probes.ts";
 import type { PodSettings } from "../workload/settings.ts";
 import { controlPlaneDeployment, type DeploymentInputs } from "./deployment.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import type { ControlPlaneResult } from "./status.ts";
 
 interface Change extends PodChange {
-  readonly service: ServedBy | undefined;
+  readonly service: ServiceState | undefined;
   /** How to apply the pods. If absent, they do not change. */
   readonly plan: PodPlan | undefined;
 }
@@ -30,7 +30,7 @@ export async function ensureDeployment(
   const { clusterDomain } = environment.ports;
   const clusterIP = service ? service.clusterIP : clusterIPOf(snapshot.service);
   const shape = plan && shaped(plan, snapshot, { clusterDomain, clusterIP });
-  if (!mayChange || !shape) return leavePods(snapshot.deployment, controlPlane, snapshot);
+  if (!mayChange || !shape) return reportUnchangedPods(snapshot.deployment, controlPlane, snapshot);
   const { pod } = controlPlane;
   const isPaused = plan.isReplacing && snapshot.deployment?.spec?.paused === true;
   const desired = isPaused && shape.spec ? { ...shape, spec: { ...shape.spec, paused: false } } : shape;
@@ -85,7 +85,7 @@ function startupProbeOf(
     return { ...quickStartProbe, timeoutSeconds: (isQuick && startupProbe.timeoutSeconds) || timeoutSeconds };
   }
   const isGuarded = !livenessProbe || startupProbe !== undefined;
-  return pod.livenessProbe && isGuarded ? patientProbe : undefined;
+  return pod.livenessProbe && isGuarded ? migrationProbe : undefined;
 }
 
 function duringUpgrade(

@@ -4,13 +4,13 @@ import type { HealthFinding, HealthReport } from "../../coder/health.ts";
 import type { License } from "../../coder/model.ts";
 import type { Result } from "../../coder/result.ts";
 import type { AccessFailure } from "../coderd/access-failure.ts";
-import { calmBackoff, coderdBackoff } from "../coderd/backoff.ts";
+import { coderdBackoff, slowBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
 import type { ComparisonMemory } from "../inside/due.ts";
 import type { UpgradeMemory } from "../upgrade/observe.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
-import type { StuckMemory } from "../workload/replace-stuck.ts";
+import type { FailingPodsMemory } from "../workload/replace-stuck.ts";
 import type { SecretMemory } from "./own-secret.ts";
 
 /** Retry interval for the database while nothing changes. */
@@ -20,7 +20,7 @@ export const DATABASE_RETRY_MS = 30_000;
  * In-memory state of one control plane between reconciles, so that an idle reconcile sends no requests to
  * coderd or its database. Losing it costs a few requests, never correctness.
  */
-export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory, UpgradeMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, FailingPodsMemory, UpgradeMemory {
   /** Hash of the last valid token, and when it was checked. */
   goodToken?: { readonly hash: string; readonly checkedAt: number };
   readonly tokenSecret: SecretMemory;
@@ -79,7 +79,7 @@ export function newMemory({ random }: Pick<CoderPorts, "random">): Memory {
     firstAdmin: coderdBackoff(random),
     entitlements: coderdBackoff(random),
     notices: { banner: coderdBackoff(random), prebuilds: coderdBackoff(random) },
-    healthBackoff: calmBackoff(random),
+    healthBackoff: slowBackoff(random),
     organizationSync: { backoff: coderdBackoff(random) },
   };
 }

@@ -54,7 +54,7 @@ export interface Snapshot extends UpgradeSnapshot, ServiceSnapshot, PermissionsS
   /** Whether another object of our kinds refers to this control plane. */
   readonly hasDependents: boolean;
   /** Whether this control plane has provisioners and all of them can scale to zero. */
-  readonly poolsMayRest: boolean;
+  readonly poolsCanScaleToZero: boolean;
   /** Whether the queue, a provisioner or a proxy reported that coderd cannot reach its database. */
   readonly suspectsDatabase: boolean;
   /** Secrets and ConfigMaps that the spec refers to. */
@@ -115,7 +115,7 @@ export async function observe(
     isExposed: [Ingress, HTTPRoute].some((kind) => hasChild(kind, object, caches)),
     tokenSecret,
     hasDependents: dependents.length > 0,
-    poolsMayRest: mayRest(pools),
+    poolsCanScaleToZero: canScaleToZero(pools),
     suspectsDatabase: [object, ...pools, ...proxies].some(reportsOutage),
     sources,
     databaseAt: (connectionUrl) => databaseTarget(controlPlane, connectionUrl, context),
@@ -123,7 +123,7 @@ export async function observe(
   };
 }
 
-function mayRest(pools: readonly Stored<CoderProvisioner>[]): boolean {
+function canScaleToZero(pools: readonly Stored<CoderProvisioner>[]): boolean {
   const least = ({ spec }: Stored<CoderProvisioner>) =>
     spec?.autoscaling
       ? (spec.autoscaling.minReplicas ?? autoscalingDefaults.minReplicas)

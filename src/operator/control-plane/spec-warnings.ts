@@ -1,5 +1,5 @@
 import { blocked } from "kube-controller-runtime";
-import { accessURLOf, accessURLVariable, chosenURL, usersAccessURL } from "../coderd/address.ts";
+import { accessURLOf, accessURLVariable, chosenURL, userAccessURL } from "../coderd/address.ts";
 import type { ControlPlane } from "../coderd/settings.ts";
 import { variableSources, variableValue } from "../workload/env-sources.ts";
 import type { Environment, Snapshot } from "./observe.ts";
@@ -51,7 +51,7 @@ export async function compareAccessURL(
   const { controlPlane, sources } = snapshot;
   const { exposure } = controlPlane;
   const status = { accessURL: publicOrigin(snapshot, clusterDomain) };
-  const users = usersAccessURL(controlPlane, sources);
+  const users = userAccessURL(controlPlane, sources);
   const host = users === undefined ? undefined : URL.parse(users)?.hostname;
   if (exposure.kind !== "none" && host !== undefined && host !== exposure.host.toLowerCase()) {
     const message = `CODER_ACCESS_URL sends users to host "${host}", but spec.expose serves host "${exposure.host}"; correct one of them, or remove CODER_ACCESS_URL and set spec.expose.setAccessURL.`;

@@ -6,7 +6,13 @@ import {
   summary,
 } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import { basicness, controlPlaneConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
+import {
+  causeRank,
+  controlPlaneConditions,
+  quietReasonsOf,
+  summarizedConditions,
+  typesOf,
+} from "../conditions.ts";
 
 export const conditionTypes = typesOf(controlPlaneConditions);
 export const quietReasons = quietReasonsOf(controlPlaneConditions);
@@ -14,7 +20,7 @@ export const quietReasons = quietReasonsOf(controlPlaneConditions);
 const failingPods = { type: conditionTypes.deployment, reason: "Stalled" } as const;
 
 /** Whether coderd is available and reachable as specified. */
-const parts = summedUp(controlPlaneConditions);
+const parts = summarizedConditions(controlPlaneConditions);
 
 /**
  * The condition to wait for. While pods start or crash, its message includes database problems, because
@@ -27,7 +33,7 @@ export function readiness(
   const state = summary(conditions, parts, "coderd is available, and all objects match the spec.");
   const access = findCondition(before, conditionTypes.access);
   const isOfPods = state.status === "False" && state === conditions.get(conditionTypes.deployment);
-  const isCause = access?.status === "False" && basicness(access) > basicness(failingPods);
+  const isCause = access?.status === "False" && causeRank(access) > causeRank(failingPods);
   return isOfPods && isCause ? { ...state, message: `${access.message} ${state.message}` } : state;
 }
 

@@ -1,5 +1,5 @@
 import type { CoderClient } from "../../coder/client.ts";
-import { mayPass } from "../../coder/failure.ts";
+import { mayResolve } from "../../coder/failure.ts";
 import { succeeded } from "../../coder/result.ts";
 import { type AccessFailure, isWithoutDatabase } from "../coderd/access-failure.ts";
 import type { Builds, UpgradeFacts } from "../upgrade/facts.ts";
@@ -46,7 +46,7 @@ const noSQL = {
     "The operator does not access the database because coderd logs in to its database with the cloud identity of its pod.",
 };
 
-function whyNoSQL({ kind }: AccessFailure): string {
+function databaseObstacle({ kind }: AccessFailure): string {
   return kind === "cloudIdentity" ? noSQL.cloudIdentity : noSQL.unknown;
 }
 
@@ -55,7 +55,8 @@ async function askDatabase(snapshot: Snapshot, environment: Environment): Promis
   const { operatorAccess } = snapshot.controlPlane;
   if (operatorAccess.kind !== "generated") return { database: { why: noSQL[operatorAccess.kind] } };
   const url = connectionUrl(snapshot);
-  if (!url.ok) return { database: isWithoutDatabase(url.failure) ? { why: whyNoSQL(url.failure) } : url };
+  if (!url.ok)
+    return { database: isWithoutDatabase(url.failure) ? { why: databaseObstacle(url.failure) } : url };
   const others = snapshot.upgrade.others();
   const tokenNames = others.map((other) => other.tokenName);
   const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
@@ -75,7 +76,7 @@ const RUNNING: ReadonlySet<string> = new Set(["running", "canceling"]);
  */
 export async function countBuilds(client: CoderClient): Promise<Builds> {
   const organizations = await client.organizations();
-  if (!organizations.ok) return mayPass(organizations.failure) ? "unanswered" : "unknown";
+  if (!organizations.ok) return mayResolve(organizations.failure) ? "unanswered" : "unknown";
   const ids = organizations.value.map(({ id }) => id);
   let result: Builds = "unknown";
   for (let from = 0; from < ids.length; from += BATCH_SIZE) {
@@ -89,7 +90,7 @@ export async function countBuilds(client: CoderClient): Promise<Builds> {
 
 async function countIn(ids: readonly string[], client: CoderClient): Promise<Builds> {
   const answers = await Promise.all(ids.map((id) => client.unfinishedJobs(id)));
-  if (answers.some((jobs) => !jobs.ok && mayPass(jobs.failure))) return "unanswered";
+  if (answers.some((jobs) => !jobs.ok && mayResolve(jobs.failure))) return "unanswered";
   if (!answers.some((jobs) => jobs.ok)) return "unknown";
   const jobs = answers.flatMap((each) => (each.ok ? each.value : []));
   return jobs.filter(({ status }) => RUNNING.has(status)).length;

@@ -20,16 +20,16 @@ import {
 import type { EntityStatus } from "../../api/v1alpha1/inside.ts";
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import {
-  addressGiven,
+  addressAssigned,
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   findControlPlane,
   namedControlPlane,
-  thoseNaming,
-  thoseServedBy,
+  objectsNaming,
+  objectsBehindService,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
@@ -63,9 +63,9 @@ export function entityController<T extends EntityObject, E extends Entity>(
     .for(kind, { when: anyChange, indexes })
     .watches(kind, sharing, { when: claimChanged })
     .watches(Secret, () => [], { ...managedByUs, when: contentChanged })
-    .watches(Service, thoseServedBy(kind), { ...managedByUs, when: addressGiven })
-    .watches(CoderControlPlane, thoseNaming(kind), { when: controlPlaneReported })
-    .watches(Namespace, thoseWithin(kind), namespaceWatch)
+    .watches(Service, objectsBehindService(kind), { ...managedByUs, when: addressAssigned })
+    .watches(CoderControlPlane, objectsNaming(kind), { when: controlPlaneReported })
+    .watches(Namespace, objectsInNamespace(kind), namespaceWatch)
     .accepts(awaitsAcceptance, accept<T>(kind, {}))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps);

@@ -1,5 +1,5 @@
 import { type Action, requeue, setCondition } from "kube-controller-runtime";
-import { type CoderFailure, mayPass } from "../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../coder/failure.ts";
 import { failed, type Result } from "../../coder/result.ts";
 import { withAdvice } from "../coderd/failure.ts";
 import { findControlPlane } from "../coderd/find-control-plane.ts";
@@ -39,7 +39,7 @@ export async function release<T extends EntityObject, E extends Entity>(
     return undefined;
   }
   const { failure } = removed;
-  if (failure.kind !== "waiting" && !mayPass(failure)) return refuse(failure, entityKind, environment);
+  if (failure.kind !== "waiting" && !mayResolve(failure)) return refuse(failure, entityKind, environment);
   const leftMs = Date.parse(`${deletionTimestamp}`) + MAX_WAIT_MS - snapshot.now;
   if (leftMs > 0) return requeue(Math.min(RETRY_MS, leftMs));
   return leave(failure.message, entityKind, snapshot, environment);

@@ -1,6 +1,6 @@
 import { type ConditionState, type StepResult, summary } from "kube-controller-runtime";
 import type { EntityStatus } from "../../api/v1alpha1/inside.ts";
-import { entityConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
+import { entityConditions, quietReasonsOf, summarizedConditions, typesOf } from "../conditions.ts";
 
 export const conditionTypes = typesOf(entityConditions);
 export const quietReasons = quietReasonsOf(entityConditions);
@@ -29,7 +29,7 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set([
 /** Reasons for which the entity, or a part of it, belongs to someone else. */
 const CONFLICTS: ReadonlySet<string> = new Set(["ExistsAlready", "ClaimedByOlder", "ManagedByIdP"]);
 
-const parts = summedUp(entityConditions);
+const parts = summarizedConditions(entityConditions);
 
 /** True when coderd has the entity as the spec says. */
 export function readiness(conditions: ReadonlyMap<string, ConditionState>): ConditionState {

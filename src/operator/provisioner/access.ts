@@ -1,7 +1,7 @@
 import { findCondition, type StepResult } from "kube-controller-runtime";
 import type { ProvisionerKeyRecord } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../coder/client.ts";
-import { type DaemonSight, observeDaemons as observeAt } from "../coderd/daemons.ts";
+import { type DaemonObservation, observeDaemons as observeAt } from "../coderd/daemons.ts";
 import type { FoundControlPlane, ObservedControlPlane } from "../coderd/find-control-plane.ts";
 import {
   openSession,
@@ -23,7 +23,7 @@ export interface ProvisionerSession {
   readonly token: string;
   readonly credentialsSecretRef: SecretKey;
   /** Daemons of an organization. The result is shared by all pools with the same credentials. */
-  readonly observeDaemons: (organizationId: string, maxAgeMs: number) => Promise<DaemonSight>;
+  readonly observeDaemons: (organizationId: string, maxAgeMs: number) => Promise<DaemonObservation>;
 }
 
 /** The condition of the credentials in use, and the condition of the others. */

@@ -9,7 +9,7 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import { timeOf } from "../workload/pods/container-end.ts";
-import { isSteadyPod, templateOf } from "../workload/pods/our-pods.ts";
+import { isSteadyPod, templateOf } from "../workload/pods/owned-pods.ts";
 import { podTrouble } from "../workload/pods/pod-trouble.ts";
 import { daemonContainer } from "./daemon-container.ts";
 

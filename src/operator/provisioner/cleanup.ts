@@ -1,5 +1,5 @@
 import { type Action, messageOf, requeue } from "kube-controller-runtime";
-import { type CoderFailure, mayPass } from "../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../coder/failure.ts";
 import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { isSameKey, type KeyRecord, recordedKeys } from "./key/record.ts";
 import { type LeftKey, type RemovalRun, removalRun, removeKey, reportLeft } from "./key/retire.ts";
@@ -63,7 +63,7 @@ async function release(record: KeyRecord, run: RemovalRun): Promise<UnreleasedKe
     const removal = await removeKey(record, run);
     if (removal.outcome !== "failed") return undefined;
     const { failure } = removal;
-    return { name, problem: failure.message, retryMs: mayPass(failure) ? pauseAfter(failure) : undefined };
+    return { name, problem: failure.message, retryMs: mayResolve(failure) ? pauseAfter(failure) : undefined };
   } catch (error) {
     return { name, problem: `The operator failed to look up a token (${messageOf(error)}).` };
   }

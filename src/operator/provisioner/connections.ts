@@ -3,7 +3,7 @@ import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
 import { timeOf } from "../workload/pods/container-end.ts";
-import { isSteadyPod } from "../workload/pods/our-pods.ts";
+import { isSteadyPod } from "../workload/pods/owned-pods.ts";
 import { awaitsAdmission } from "./admit.ts";
 import { daemonContainer } from "./daemon-container.ts";
 import { daemonNameOf } from "./deployment.ts";
@@ -104,7 +104,7 @@ export const SOON_MS = 2_000;
 const SLOWEST_MS = 60_000;
 
 /** Polling interval while daemons are missing. Increases over time. */
-export function paceOf({ awaited }: Pick<Memory, "awaited">, now: number): number {
+export function pollIntervalMs({ awaited }: Pick<Memory, "awaited">, now: number): number {
   const lastsMs = now - (awaited?.since ?? now);
   return Math.min(Math.max(lastsMs / 10, SOON_MS), SLOWEST_MS);
 }
@@ -113,7 +113,7 @@ export function paceOf({ awaited }: Pick<Memory, "awaited">, now: number): numbe
  * Whether coderd permanently refuses to list daemons: it lacks the route, or the user of the token lacks the
  * permission.
  */
-export function mayNotAsk(failure: CoderFailure): boolean {
+export function isListingForbidden(failure: CoderFailure): boolean {
   if (failure.kind === "forbidden") return failure.why === "notPermitted";
   return failure.kind === "notFound" || failure.kind === "unsupported" || failure.kind === "notEntitled";
 }

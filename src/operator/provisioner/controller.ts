@@ -25,24 +25,24 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import {
-  addressGiven,
+  addressAssigned,
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   findControlPlane,
   namedControlPlane,
-  thoseNaming,
-  thoseServedBy,
+  objectsBehindService,
+  objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { reportImage } from "../workload/pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../workload/pods/owned-pods.ts";
 import { availability, noPods, stalling } from "../workload/pods/report.ts";
-import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { rolloutChanged } from "../workload/pods/rollout.ts";
 import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensure-service-account.ts";
 import { ensureWorkspaceRbac } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
@@ -74,16 +74,16 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
   };
   return controller("provisioner")
     .for(CoderProvisioner, { when: anyChange, indexes })
-    .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: numberMoved })
+    .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: replicasChanged })
     .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
     .owns([Role, RoleBinding], grants)
     .watches(Role, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
     .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
-    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
-    .watches(Service, thoseServedBy(CoderProvisioner), { ...managedByUs, when: addressGiven })
-    .watches(CoderControlPlane, thoseNaming(CoderProvisioner), { when: controlPlaneReported })
+    .owns([Deployment], { ...managedByUs, when: rolloutChanged })
+    .watches(Service, objectsBehindService(CoderProvisioner), { ...managedByUs, when: addressAssigned })
+    .watches(CoderControlPlane, objectsNaming(CoderProvisioner), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderProvisioner), podWatch)
-    .watches(Namespace, thoseWithin(CoderProvisioner), namespaceWatch)
+    .watches(Namespace, objectsInNamespace(CoderProvisioner), namespaceWatch)
     .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps)
@@ -92,7 +92,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
 }
 
 /** Autoscaling requests a different number of daemons. */
-function numberMoved({ object, previous }: Change<CoderProvisioner>): boolean {
+function replicasChanged({ object, previous }: Change<CoderProvisioner>): boolean {
   return object.status?.desiredReplicas !== previous?.status?.desiredReplicas;
 }
 

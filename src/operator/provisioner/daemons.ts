@@ -2,7 +2,7 @@ import { type ConditionState, findCondition } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
 import type { CoderFailure } from "../../coder/failure.ts";
 import { minorOf } from "../../coder/version.ts";
-import type { DaemonSight } from "../coderd/daemons.ts";
+import type { DaemonObservation } from "../coderd/daemons.ts";
 import { reasonOf } from "../coderd/failure.ts";
 import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
 import { CONNECTING } from "../conditions.ts";
@@ -13,9 +13,9 @@ import {
   type Connections,
   connectionsOf,
   isAwaited,
+  isListingForbidden,
   JOINS_WITHIN_MS,
-  mayNotAsk,
-  paceOf,
+  pollIntervalMs,
 } from "./connections.ts";
 import { keyVariable, urlVariable } from "./deployment.ts";
 import { statusOf } from "./key/state.ts";
@@ -53,14 +53,14 @@ export async function confirmDaemons(
   const look = await lookAt(status, session, { snapshot, environment });
   if (!look.connections) {
     const result = unknown(look.failure, snapshot);
-    if (!mayNotAsk(look.failure.failure)) return result;
+    if (!isListingForbidden(look.failure.failure)) return result;
     return { ...result, ...soon(Math.min(await admitUnasked(snapshot), look.failure.retryInMs)) };
   }
   const { connections } = look;
   const admissionInMs = await admitAll(connections.listed, snapshot, "Listed");
   const condition = daemonsConnected(snapshot, session, { connections, pods });
   const again = isAwaited(connections, provisioner)
-    ? Math.min(paceOf(memory, now), connections.nextLateInMs ?? MAX_ANSWER_AGE_MS)
+    ? Math.min(pollIntervalMs(memory, now), connections.nextLateInMs ?? MAX_ANSWER_AGE_MS)
     : MAX_ANSWER_AGE_MS;
   const stalled = condition.reason === "Stalled" ? { value: { stalled: condition.message } } : {};
   return { condition, ...soon(Math.min(again, admissionInMs)), ...stalled };
@@ -77,7 +77,7 @@ function soon(ms: number): { requeueAfterMs?: number } {
 
 type Look =
   | { readonly connections: Connections }
-  | { readonly connections?: undefined; readonly failure: Extract<DaemonSight, { seen: false }> };
+  | { readonly connections?: undefined; readonly failure: Extract<DaemonObservation, { seen: false }> };
 
 /** An old result suffices if it contains all daemons. */
 async function lookAt(
@@ -105,7 +105,7 @@ async function lookAt(
   }
   const names = first.connections.awaited.join(" ");
   if (memory.awaited?.pods !== names) memory.awaited = { pods: names, since: now };
-  return observe(paceOf(memory, now));
+  return observe(pollIntervalMs(memory, now));
 }
 
 function wasReady({ status }: Snapshot["object"]): boolean {
@@ -121,7 +121,7 @@ function unobserved(snapshot: Snapshot): ProvisionerResult<never> {
 }
 
 function unknown(
-  { failure, inARow, retryInMs }: Extract<DaemonSight, { seen: false }>,
+  { failure, inARow, retryInMs }: Extract<DaemonObservation, { seen: false }>,
   { object }: Snapshot,
 ): ProvisionerResult<never> {
   const condition = daemonsUnknown(failure);
@@ -185,7 +185,7 @@ function skew(connections: Connections, coderdVersion: string | undefined): Cond
 
 /** The connected daemons are unknown. */
 function daemonsUnknown(failure: CoderFailure): ConditionState {
-  if (mayNotAsk(failure)) {
+  if (isListingForbidden(failure)) {
     const message = `The operator is not permitted to list the daemons of the organization, so ready pods count as connected; use a token of a user with the owner role. ${failure.message}`;
     return { status: "Unknown", reason: NOT_PERMITTED, message };
   }

@@ -1,11 +1,17 @@
 import type { Deployment } from "kube-controller-runtime";
-import { type PodsWay, wayOfDaemons } from "../coderd/address.ts";
+import { type CoderdAddress, daemonAddress } from "../coderd/address.ts";
 import type { FoundControlPlane } from "../coderd/find-control-plane.ts";
 import { followedImage, followerKey } from "../upgrade/followers.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
 import { isSameService } from "../workload/exposure/service.ts";
 import { aliasesFor } from "../workload/host-aliases.ts";
-import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
+import {
+  type PodChange,
+  type PodReport,
+  podStatus,
+  reportPods,
+  reportUnchangedPods,
+} from "../workload/pods/report.ts";
 import { isSameTemplate } from "../workload/pods/rollout.ts";
 import {
   clusterIPBehind,
@@ -33,10 +39,10 @@ export async function ensureDeployment(
   { key, controlPlane, mayChange }: DaemonInputs,
 ): Promise<ProvisionerResult<PodReport>> {
   const { provisioner, deployment } = snapshot;
-  if (!mayChange) return leavePods(deployment, provisioner, snapshot);
+  if (!mayChange) return reportUnchangedPods(deployment, provisioner, snapshot);
   const turn = followerKey("provisioner", provisioner.identity.name);
   const image = provisioner.image ?? (controlPlane && followedImage(controlPlane, turn));
-  const way = key && wayToCoderd(key, controlPlane, { snapshot, environment });
+  const way = key && coderdAddress(key, controlPlane, { snapshot, environment });
   if (!key || !image || !way) {
     if (deployment) return reportPods(deployment, provisioner, snapshot);
     const status = podStatus(undefined, provisioner);
@@ -48,7 +54,7 @@ export async function ensureDeployment(
   const inputs = {
     image,
     coderURL: way.url,
-    hostAliases: isURLUsers(snapshot) ? [] : way.hostAliases,
+    hostAliases: isUserURL(snapshot) ? [] : way.hostAliases,
     clusterIP,
     key: key.place,
     keyChecksum: running ?? key.checksum,
@@ -63,25 +69,25 @@ export async function ensureDeployment(
  * Daemons connect to the coderd that their key was created for. If its address is unknown, they keep the
  * previous one.
  */
-function wayToCoderd(
+function coderdAddress(
   { coderURL }: KeyInUse,
   controlPlane: FoundControlPlane | undefined,
   { snapshot, environment }: { readonly snapshot: Snapshot; readonly environment: Environment },
-): PodsWay | undefined {
+): CoderdAddress | undefined {
   const isElsewhere = coderURL !== undefined && !isSameService(coderURL, controlPlane?.url);
   if (controlPlane && isElsewhere) return { url: coderURL, hostAliases: [] };
   const { clusterDomain } = environment.ports;
-  const way = controlPlane && wayOfDaemons(controlPlane, snapshot.sources, clusterDomain);
+  const way = controlPlane && daemonAddress(controlPlane, snapshot.sources, clusterDomain);
   const url = coderURL ?? controlPlane?.url;
   return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
 }
 
 /** A URL in spec.extraEnv is resolved by DNS. */
-function isURLUsers({ provisioner }: Snapshot): boolean {
+function isUserURL({ provisioner }: Snapshot): boolean {
   return provisioner.pod.extraEnv.some(({ name }) => name === urlVariable);
 }
 
-function wayOf(deployment: Deployment | undefined): PodsWay | undefined {
+function wayOf(deployment: Deployment | undefined): CoderdAddress | undefined {
   const { containers = [] } = deployment?.spec?.template.spec ?? {};
   const url = containers[0]?.env?.find(({ name }) => name === urlVariable)?.value;
   return url ? { url, hostAliases: aliasesFor(url, deployment) } : undefined;

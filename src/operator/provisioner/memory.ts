@@ -6,7 +6,7 @@ import { coderdBackoff } from "../coderd/backoff.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import type { TokenEndMemory } from "../coderd/token-end.ts";
 import type { WarningMemory } from "../workload/pods/warnings.ts";
-import type { StuckMemory } from "../workload/replace-stuck.ts";
+import type { FailingPodsMemory } from "../workload/replace-stuck.ts";
 
 /** A key that remains in coderd, and the reason. */
 export type FailedRemoval = CoderFailure & { readonly keyName: string };
@@ -21,7 +21,7 @@ export type SecretProof =
   | "unverifiable";
 
 /** In-memory state of one provisioner between reconciles. */
-export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, StuckMemory {
+export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, FailingPodsMemory {
   /** coderd's response about the license, and the state of the control plane at that time. */
   knownEntitlement?: { readonly of: string; readonly at: number; readonly value: Entitlement };
   readonly entitlement: Backoff<CoderFailure>;

@@ -6,7 +6,13 @@ import {
   summary,
 } from "kube-controller-runtime";
 import type { ProvisionerStatus } from "../../api/v1alpha1/provisioner.ts";
-import { DAEMONS_UNKNOWN, provisionerConditions, quietReasonsOf, summedUp, typesOf } from "../conditions.ts";
+import {
+  DAEMONS_UNKNOWN,
+  provisionerConditions,
+  quietReasonsOf,
+  summarizedConditions,
+  typesOf,
+} from "../conditions.ts";
 import type { Snapshot } from "./observe.ts";
 
 /** Only the pods count. */
@@ -16,7 +22,7 @@ export const conditionTypes = typesOf(provisionerConditions);
 export const quietReasons = quietReasonsOf(provisionerConditions);
 
 /** The number of daemons does not affect availability. */
-const parts = summedUp(provisionerConditions);
+const parts = summarizedConditions(provisionerConditions);
 
 /**
  * The condition to wait for: True if the daemons are available and every stage matches the spec. If coderd is

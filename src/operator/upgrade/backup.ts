@@ -43,7 +43,7 @@ export type BackupObject =
  * Keep the Job for a week after it ends. The history limit of the CronJob could delete it before anyone has
  * looked at it.
  */
-const KEPT_SECONDS = 7 * 24 * 60 * 60;
+const TTL_SECONDS = 7 * 24 * 60 * 60;
 
 /** The same name for every attempt by any process. */
 export function backupName({ childName, identity }: ControlPlane, { startedAt }: UpgradeStatus): string {
@@ -146,7 +146,7 @@ function newJob(controlPlane: ControlPlane, name: string, { spec }: CronJob): Ba
       template: {},
       ...template?.spec,
       activeDeadlineSeconds: deadline(controlPlane, template?.spec),
-      ttlSecondsAfterFinished: KEPT_SECONDS,
+      ttlSecondsAfterFinished: TTL_SECONDS,
     },
   };
   return { kind: Job, object };

@@ -21,7 +21,7 @@ import { askBackup, type UpgradeRun } from "./observe.ts";
 import { planUpgrade } from "./plan.ts";
 import { type PodTemplate, previousTemplate, templateOf } from "./previous-template.ts";
 import { announceStage } from "./report.ts";
-import { broughtTo } from "./stages.ts";
+import { reachedState } from "./stages.ts";
 import { mayStartOther, type Rest, type UpgradePlan } from "./transitions.ts";
 
 /** State of an upgrade in a reconcile. */
@@ -175,7 +175,7 @@ async function record(next: UpgradeStatus | undefined, state: UpgradeState, run:
   const { facts } = state;
   const { own } = run.environment;
   const isNewStage = next?.stage !== facts.record?.stage;
-  const brought = isNewStage ? broughtTo(next) : undefined;
+  const brought = isNewStage ? reachedState(next) : undefined;
   let isOurs = true;
   const written = await own.record(({ upgrade }) => {
     isOurs = isSame(upgrade, facts.record) || isSame(upgrade, next);

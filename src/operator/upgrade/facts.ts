@@ -11,7 +11,7 @@ import type { ImageCheck } from "./image-check.ts";
 interface PodTrouble {
   readonly message: string;
   /** Whether it may resolve without a change, for example when a node joins or a registry recovers. */
-  readonly mayPass: boolean;
+  readonly mayResolve: boolean;
 }
 
 /** The pods of a control plane, of any version. */
@@ -113,7 +113,7 @@ type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
 /** Whether the schema is unchanged since before the upgrade. Unknown during a migration. */
 export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): SchemaStanding {
   if (whyNoAccess(facts)) return "noAccess";
-  const sight = sightOf(facts);
+  const sight = inspectionOf(facts);
   if (!sight || sight.migration || sight.schema === "locked") return "unknown";
   const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
@@ -121,7 +121,7 @@ export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): S
 
 /** Whether the database reports a running migration. */
 export function isBusy(facts: Asked): boolean {
-  const sight = sightOf(facts);
+  const sight = inspectionOf(facts);
   return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
 }
 
@@ -130,10 +130,10 @@ export function whyNoAccess({ database }: Asked): string | undefined {
 }
 
 /** Why an accessible database did not respond. */
-export function whyAway({ database }: Asked): AccessFailure | undefined {
+export function databaseFailure({ database }: Asked): AccessFailure | undefined {
   return database && "ok" in database && !database.ok ? database.failure : undefined;
 }
 
-export function sightOf({ database }: Asked): DatabaseInspection | undefined {
+export function inspectionOf({ database }: Asked): DatabaseInspection | undefined {
   return database && "ok" in database && database.ok ? database.value : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Deployment, Pod } from "kube-controller-runtime";
-import { type Hindrance, isComplete, rolloutOf } from "../workload/pods/rollout.ts";
+import { isComplete, rolloutOf, type StallCause } from "../workload/pods/rollout.ts";
 import type { PodFacts, UpgradeFacts } from "./facts.ts";
 import { type ImageCheck, imageCheckOf, imageCheckPod } from "./image-check.ts";
 import type { UpgradeSnapshot } from "./observe.ts";
@@ -74,7 +74,7 @@ function podFacts({
   // A migrating pod fails its probe until the migration completes.
   const warnings = isRunning ? new Map() : snapshot.warnings;
   const seen = { pods, now, refusal, warnings };
-  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<Hindrance>;
+  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<StallCause>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -91,10 +91,12 @@ function podFacts({
 
 /** While coderd runs without crashing, a migration may exceed any deadline. */
 function troubleOf(
-  { cause, mayPass = false, isLate, isSettling }: Partial<Hindrance>,
+  { cause, mayResolve = false, isLate, isSettling }: Partial<StallCause>,
   isRunning: boolean,
 ): PodFacts["trouble"] {
-  return cause === undefined || isSettling || (isLate && isRunning) ? undefined : { message: cause, mayPass };
+  return cause === undefined || isSettling || (isLate && isRunning)
+    ? undefined
+    : { message: cause, mayResolve };
 }
 
 function runsCoderd({ status }: Pod): boolean {

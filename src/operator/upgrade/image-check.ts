@@ -4,7 +4,7 @@ import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { ControlPlane } from "../coderd/settings.ts";
 import { childMetadata, commonLabels, labelLength, type Parent, shortName } from "../names.ts";
 import { defined, unlessEmpty } from "../normalize.ts";
-import { podOwnerByLabels } from "../workload/pods/our-pods.ts";
+import { podOwnerByLabels } from "../workload/pods/owned-pods.ts";
 import { IMAGE_REASONS, podTrouble, short } from "../workload/pods/pod-trouble.ts";
 import { MAX_REFUSAL } from "../workload/pods/rollout.ts";
 import type { PodWarnings } from "../workload/pods/warnings.ts";

@@ -1,19 +1,19 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
-import { sightOf, type UpgradeFacts, whyAway, whyNoAccess } from "./facts.ts";
+import { databaseFailure, inspectionOf, type UpgradeFacts, whyNoAccess } from "./facts.ts";
 
 /** Progress of the migration, from the database. */
 export function progress(facts: UpgradeFacts): string {
-  const failure = whyAway(facts);
+  const failure = databaseFailure(facts);
   if (failure) return `The progress is unknown. ${failure.message}`;
-  const migration = sightOf(facts)?.migration;
+  const migration = inspectionOf(facts)?.migration;
   if (!migration) return "Waiting for the new pod to become ready.";
   const [blocker] = migration.blockers;
-  const running = `Database process ${migration.pid} has been migrating ${lasting(migration.seconds)}.`;
+  const running = `Database process ${migration.pid} has been migrating ${durationText(migration.seconds)}.`;
   if (!blocker) return running;
   const who = blocker.application ? `"${blocker.application}"` : "without name";
-  return `${running} It is waiting for a lock that process ${blocker.pid} of user "${blocker.user}" (application ${who}) has held ${lasting(blocker.seconds)}; end that session, or run SELECT pg_terminate_backend(${blocker.pid}).`;
+  return `${running} It is waiting for a lock that process ${blocker.pid} of user "${blocker.user}" (application ${who}) has held ${durationText(blocker.seconds)}; end that session, or run SELECT pg_terminate_backend(${blocker.pid}).`;
 }
 
 export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string {
@@ -21,7 +21,7 @@ export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string
   return `The database schema has changed${before}, so the upgrade is not rolled back automatically. Correct the cause, or set spec.image to a version that starts. To return to the old version, set spec.replicas to 0, restore the backup and set spec.image to "${from}". Until then, the operator retries "${to}".`;
 }
 
-export function notKnown(facts: UpgradeFacts): string {
+export function schemaUnknown(facts: UpgradeFacts): string {
   return `${whyNoAccess(facts) ?? ""} Therefore, the operator cannot determine whether the database schema has changed, and the upgrade is not rolled back automatically. Correct the cause, or set spec.upgrade.strategy to Rolling and spec.image to the version to run.`;
 }
 
@@ -29,7 +29,7 @@ export function notKnown(facts: UpgradeFacts): string {
  * Instructions if the spec requests the old version and the operator cannot check whether the backup was
  * restored.
  */
-export function toRestore(facts: UpgradeFacts): string {
+export function restoreInstructions(facts: UpgradeFacts): string {
   const why = whyNoAccess(facts);
   const next = why
     ? `${why} After you restore the backup, set spec.upgrade.strategy to Rolling.`
@@ -43,7 +43,7 @@ export function refusedImage({ wanted }: UpgradeFacts, { to }: UpgradeStatus): s
 }
 
 /** Instructions to return to the old version, until a pod of the new version has started. */
-export function mayGoBack({ migratingSince, from }: UpgradeStatus): string {
+export function rollbackHint({ migratingSince, from }: UpgradeStatus): string {
   return migratingSince ? "" : ` To return to the old version instead, set spec.image to "${from}".`;
 }
 
@@ -54,7 +54,7 @@ export function waitingFor(pods: readonly string[]): string {
 }
 
 /** Message about replicas on hosts of other control planes, or undefined if there are none. */
-export function strangersAmong(replicas: readonly string[], hosts: readonly string[]): string | undefined {
+export function foreignReplicas(replicas: readonly string[], hosts: readonly string[]): string | undefined {
   const others = replicas.filter((name) => !hosts.includes(name));
   if (others.length === 0) return undefined;
   return `The database is used by coderd replicas that do not belong to this control plane: ${others.slice(0, 3).join(", ")}; stop them. A stopped replica is listed for another minute.`;
@@ -79,7 +79,7 @@ export function backupTooLate({ kind, timeoutMs }: NonNullable<UpgradeSettings["
 }
 
 /** Rounded to minutes, because a change of the message causes a status write. */
-function lasting(seconds: number): string {
+function durationText(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   return minutes === 0 ? "for less than a minute" : `for ${minutes} min`;
 }

@@ -25,7 +25,7 @@ import type { ControlPlane } from "../coderd/settings.ts";
 import { commonLabels, identityOf, selectorOf } from "../names.ts";
 import { trimmed } from "../normalize.ts";
 import type { PodsSnapshot } from "../workload/observe.ts";
-import { POD_OWNER_INDEX } from "../workload/pods/our-pods.ts";
+import { POD_OWNER_INDEX } from "../workload/pods/owned-pods.ts";
 import { isComplete } from "../workload/pods/rollout.ts";
 import { type BackupState, backupOf } from "./backup.ts";
 import type { Follower, UpgradeFacts } from "./facts.ts";
@@ -119,7 +119,7 @@ export async function observeUpgrade(
       .of(Pod)
       .byIndex(POD_OWNER_INDEX, imageCheckOwner(controlPlane))
       .filter((pod) => controllerOf(pod)?.uid === object.metadata.uid),
-    podNames: arePodsEnding ? await livingPods(controlPlane, client) : undefined,
+    podNames: arePodsEnding ? await runningPods(controlPlane, client) : undefined,
     backupOf: (upgrade) => backupOf(controlPlane, upgrade, context),
     followers: isUpgrading(record) ? followersOf(object, caches) : [],
     others: () => othersThan(object, caches),
@@ -130,7 +130,7 @@ export async function observeUpgrade(
  * Excludes pods whose processes have ended. Includes pods on a lost node, whose processes may still be
  * running.
  */
-async function livingPods(controlPlane: ControlPlane, client: RunContext["client"]): Promise<string[]> {
+async function runningPods(controlPlane: ControlPlane, client: RunContext["client"]): Promise<string[]> {
   const labelSelector = selectorOf(commonLabels(controlPlane));
   const { items } = await client.list(Pod, { namespace: controlPlane.identity.namespace, labelSelector });
   return items

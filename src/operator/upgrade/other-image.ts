@@ -6,7 +6,10 @@ import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
 /* Handles a change of the image in the spec after the new version was started. */
 
 /** Decides about a different image in the spec when the new version fails. Undefined if it cannot be used. */
-export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StagePlan> | undefined {
+export function planOtherImage(
+  facts: UpgradeFacts,
+  record: UpgradeStatus,
+): ReturnType<StagePlan> | undefined {
   const { wanted } = facts;
   if (wanted === record.to) return undefined;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
@@ -15,9 +18,9 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType
     const { message: _, ...chosen } = record;
     return enter("RollingBack", chosen);
   }
-  if (isWayBack(wanted, record)) return undefined;
+  if (isRollbackTarget(wanted, record)) return undefined;
   const changed = schemaStanding(facts, record) === "changed" ? { schemaChanged: true } : {};
-  return enter("ScalingDown", { ...leadingTo(wanted, record), ...changed });
+  return enter("ScalingDown", { ...withTarget(wanted, record), ...changed });
 }
 
 /**
@@ -25,7 +28,7 @@ export function otherWay(facts: UpgradeFacts, record: UpgradeStatus): ReturnType
  * version that was started. On a changed schema, only the version that may have migrated it or a later
  * version can run.
  */
-export function isWayBack(image: string, record: UpgradeStatus): boolean {
+export function isRollbackTarget(image: string, record: UpgradeStatus): boolean {
   const { from, fromVersion, to, toVersion, imageVersion, started = to } = record;
   const version = versionOfImage(image);
   const sinceOld = compareVersions(version, knownVersion(from, fromVersion)) ?? 1;
@@ -40,12 +43,12 @@ export function isWayBack(image: string, record: UpgradeStatus): boolean {
  * the image that was started last.
  */
 export function retargeted({ wanted }: UpgradeFacts, record: UpgradeStatus): UpgradeStatus {
-  const to = isWayBack(wanted, record) ? (record.started ?? record.to) : wanted;
-  return to === record.to ? record : leadingTo(to, record);
+  const to = isRollbackTarget(wanted, record) ? (record.started ?? record.to) : wanted;
+  return to === record.to ? record : withTarget(to, record);
 }
 
 /** Sets a new target image, about which nothing is known yet. */
-function leadingTo(to: string, { imageVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
+function withTarget(to: string, { imageVersion: _, ...record }: UpgradeStatus): UpgradeStatus {
   return { ...unconfirmed(record), to };
 }
 

@@ -63,7 +63,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
       isComplete: one(true, false),
       areNewest: one(true, false),
       images: one([], [IMAGES[0]], [IMAGES[1]]),
-      trouble: one(undefined, { message: "It crashes.", mayPass: one(true, false) }),
+      trouble: one(undefined, { message: "It crashes.", mayResolve: one(true, false) }),
     },
     database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
     image: one<UpgradeFacts["image"]>(

@@ -35,7 +35,7 @@ import { succeeded } from "../../coder/result.ts";
 import { upgradeSettings } from "../coderd/settings.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { planUpgrade } from "./plan.ts";
-import { broughtTo } from "./stages.ts";
+import { reachedState } from "./stages.ts";
 
 describe("without an upgrade in progress", () => {
   test.each<[string, Partial<UpgradeFacts>, string]>([
@@ -555,7 +555,7 @@ function endOf(start: UpgradeFacts): string {
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
     const isKept = plan.do === "remember" || (next?.previous !== undefined && current.isKept);
-    const brought = broughtTo(next);
+    const brought = reachedState(next);
     const reached = brought ? { settled: brought.image, version: brought.version } : {};
     current = { ...current, ...reached, isKept, record: next };
   }

@@ -1,7 +1,7 @@
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeFacts } from "./facts.ts";
 import { refusedImage } from "./messages.ts";
-import { isWayBack } from "./other-image.ts";
+import { isRollbackTarget } from "./other-image.ts";
 import { entered, stages } from "./stages.ts";
 import { begin } from "./stages-before.ts";
 import { asSpecified, type Rest, type UpgradePlan } from "./transitions.ts";
@@ -39,6 +39,6 @@ export function planUpgrade(facts: UpgradeFacts): UpgradePlan {
 function withRefusal(rest: Rest, facts: UpgradeFacts, record: UpgradeStatus): Rest {
   const { shape } = rest;
   const keepsNew = shape.template !== "previous" && shape.image === record.to && shape.replicas > 0;
-  if (!keepsNew || facts.wanted === record.to || !isWayBack(facts.wanted, record)) return rest;
+  if (!keepsNew || facts.wanted === record.to || !isRollbackTarget(facts.wanted, record)) return rest;
   return { ...rest, message: [refusedImage(facts, record), rest.message].filter(Boolean).join(" ") };
 }

@@ -1,7 +1,7 @@
 import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
 import { accessReason } from "../coderd/access-failure.ts";
-import { hostsOf, sightOf, type UpgradeFacts, whyAway } from "./facts.ts";
-import { strangersAmong } from "./messages.ts";
+import { databaseFailure, hostsOf, inspectionOf, type UpgradeFacts } from "./facts.ts";
+import { foreignReplicas } from "./messages.ts";
 import { compareVersions, knownVersion, versionOfImage } from "./versions.ts";
 
 /** Why an upgrade must not start: reason and message of a condition. */
@@ -37,50 +37,50 @@ const downgrade: Check = ({ from, to, version, imageVersion }) => {
 };
 
 const database: Check = (facts) => {
-  const failure = whyAway(facts);
+  const failure = databaseFailure(facts);
   return failure && { reason: accessReason(failure), message: failure.message };
 };
 
 /** A check of the database inspection. Returns the message of the obstacle, if any. */
-function ofSight(
+function checkInspection(
   reason: string,
   check: (sight: DatabaseInspection, facts: Checked) => string | false | undefined,
 ): Check {
   return (facts) => {
-    const sight = sightOf(facts);
+    const sight = inspectionOf(facts);
     const message = sight && check(sight, facts);
     return message ? { reason, message } : undefined;
   };
 }
 
-const readOnly = ofSight(
+const readOnly = checkInspection(
   "DatabaseReadOnly",
   ({ isReadOnly }) =>
     isReadOnly && "The database is read-only or a standby; point the connection URL at the primary.",
 );
 
-const privileges = ofSight(
+const privileges = checkInspection(
   "DatabasePermissionDenied",
   ({ mayMigrate }) =>
     !mayMigrate &&
     "The database user is not permitted to change the schema; grant CREATE on the schema and ownership of coderd's tables.",
 );
 
-const connections = ofSight(
+const connections = checkInspection(
   "NoFreeConnections",
   ({ freeConnections }) =>
     freeConnections < MIN_CONNECTIONS &&
     `The database has ${Math.max(freeConnections, 0)} free connections, but coderd requires ${MIN_CONNECTIONS} to start; increase max_connections or close connections.`,
 );
 
-const unfinished = ofSight(
+const unfinished = checkInspection(
   "MigrationRunning",
   ({ migration, schema }) =>
     (migration || schema === "locked") &&
     "A migration of the database is in progress; wait until it completes.",
 );
 
-const dirty = ofSight("SchemaDirty", ({ migration, schema }) => {
+const dirty = checkInspection("SchemaDirty", ({ migration, schema }) => {
   if (migration || typeof schema !== "object" || !schema.isDirty) return undefined;
   return `Migration ${schema.version} of the database failed earlier (schema_migrations.dirty); repair the schema first.`;
 });
@@ -92,12 +92,12 @@ const shared: Check = ({ neighbors }) => {
   return { reason: "DatabaseShared", message };
 };
 
-const strangers = ofSight("DatabaseShared", ({ replicas }, { pods }) => {
+const strangers = checkInspection("DatabaseShared", ({ replicas }, { pods }) => {
   const hosts = hostsOf(pods);
   // If ready pods have custom host names, only the number of replicas can be compared.
   const areNamed = pods.ready === 0 || replicas.some((name) => hosts.includes(name));
   const isMore = replicas.length > pods.ready;
-  return areNamed || isMore ? strangersAmong(replicas, hosts) : undefined;
+  return areNamed || isMore ? foreignReplicas(replicas, hosts) : undefined;
 });
 
 const backupSource: Check = ({ backup, settings }) => {

@@ -1,25 +1,25 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import {
+  databaseFailure,
   hostsOf,
+  inspectionOf,
   isBusy,
   type PodFacts,
   schemaStanding,
-  sightOf,
   type UpgradeFacts,
-  whyAway,
   withHosts,
 } from "./facts.ts";
 import {
-  mayGoBack,
-  notKnown,
+  foreignReplicas,
   progress,
+  restoreInstructions,
+  rollbackHint,
   schemaChanged,
-  strangersAmong,
-  toRestore,
+  schemaUnknown,
   waitingFor,
 } from "./messages.ts";
-import { isWayBack, otherWay, retargeted, unconfirmed } from "./other-image.ts";
+import { isRollbackTarget, planOtherImage, retargeted, unconfirmed } from "./other-image.ts";
 import { allNew, calm, enter, migrator, oneNew, type StagePlan, stopped } from "./transitions.ts";
 import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
 
@@ -49,13 +49,13 @@ export const scalingDown: StagePlan = (facts, record) => {
   const hosts = withHosts(record, hostsOf(pods));
   if (hosts !== record) return { do: "record", record: hosts };
   if (!pods.isScaledToZero || pods.names.length > 0)
-    return stopped(`${waitingFor(pods.names)}${mayGoBack(record)}`);
+    return stopped(`${waitingFor(pods.names)}${rollbackHint(record)}`);
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  if (whyAway(facts)) return stopped(`${progress(facts)}${mayGoBack(record)}`);
+  if (databaseFailure(facts)) return stopped(`${progress(facts)}${rollbackHint(record)}`);
   // Without pods of this control plane, a live replica belongs to another one and would run on the new
   // schema.
-  const strangers = strangersAmong(sightOf(facts)?.replicas ?? [], record.hosts ?? []);
-  if (strangers) return stopped(`${strangers}${mayGoBack(record)}`);
+  const strangers = foreignReplicas(inspectionOf(facts)?.replicas ?? [], record.hosts ?? []);
+  if (strangers) return stopped(`${strangers}${rollbackHint(record)}`);
   return enter("Migrating", { ...record, ...schemaBefore(facts, record) });
 };
 
@@ -63,7 +63,7 @@ export const scalingDown: StagePlan = (facts, record) => {
  * A schema that an earlier pod of the upgrade may have changed must not be recorded as the previous schema.
  */
 function schemaBefore(facts: UpgradeFacts, record: UpgradeStatus): Pick<UpgradeStatus, "schemaBefore"> {
-  const { schema } = sightOf(facts) ?? {};
+  const { schema } = inspectionOf(facts) ?? {};
   const isKnown = record.schemaBefore !== undefined || record.migratingSince !== undefined;
   return isKnown || typeof schema !== "object" ? {} : { schemaBefore: schema.version };
 }
@@ -80,7 +80,7 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StageP
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  const sight = sightOf(facts);
+  const sight = inspectionOf(facts);
   return sight && !isBusy(facts) && now - Date.parse(record.since) >= MAX_UNANSWERED_MS ? served : undefined;
 }
 
@@ -96,15 +96,15 @@ export const migrating: StagePlan = (facts, record) => {
   const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
   if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", record);
   // No pod can start without its database, so its deadline starts when the database responds.
-  if (!pods.trouble || isMigratingNow(facts) || whyAway(facts)) {
+  if (!pods.trouble || isMigratingNow(facts) || databaseFailure(facts)) {
     const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
     if (record.failingSince) return calm(record);
     if (mayMigrate(facts, record)) return migrator(facts, record, said);
-    return (isHanging(facts) ? otherWay(facts, record) : undefined) ?? oneNew(facts, record, said);
+    return (isOverdue(facts) ? planOtherImage(facts, record) : undefined) ?? oneNew(facts, record, said);
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
-  const { message, mayPass } = pods.trouble;
-  const leftMs = Date.parse(record.failingSince) + (mayPass ? MAX_WAITING_MS : MAX_FAILING_MS) - now;
+  const { message, mayResolve } = pods.trouble;
+  const leftMs = Date.parse(record.failingSince) + (mayResolve ? MAX_WAITING_MS : MAX_FAILING_MS) - now;
   if (leftMs > 0) return oneNew(facts, record, message);
   return giveUp(facts, record, message);
 };
@@ -116,7 +116,7 @@ export const migrating: StagePlan = (facts, record) => {
 function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
   const { pods, present = "", replicas } = facts;
   if (pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
-  return isMigratingNow(facts) || (!pods.trouble && !isHanging(facts));
+  return isMigratingNow(facts) || (!pods.trouble && !isOverdue(facts));
 }
 
 /** A pod that crashed earlier may be migrating now. */
@@ -128,8 +128,8 @@ function isMigratingNow(facts: UpgradeFacts): boolean {
  * Whether the new pod exceeded its deadline without a known migration and therefore needs a different spec.
  * Without database access, only the deadline counts.
  */
-function isHanging(facts: UpgradeFacts): boolean {
-  return facts.pods.isLate && !isBusy(facts) && !whyAway(facts);
+function isOverdue(facts: UpgradeFacts): boolean {
+  return facts.pods.isLate && !isBusy(facts) && !databaseFailure(facts);
 }
 
 /**
@@ -143,7 +143,7 @@ function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): Re
     case "changed":
       return enter("Stuck", { ...record, message: `${schemaChanged(record)} ${trouble}` });
     case "noAccess":
-      return enter("Stuck", { ...record, message: `${notKnown(facts)} ${trouble}` });
+      return enter("Stuck", { ...record, message: `${schemaUnknown(facts)} ${trouble}` });
     case "unknown":
       return oneNew(facts, record, `${progress(facts)} ${trouble}`);
   }
@@ -161,13 +161,13 @@ export const verifying: StagePlan = (facts, record) => {
   const said = reported.ok
     ? `coderd still reports version ${reported.value}.`
     : `Waiting for coderd to report its version. ${reported.failure.message}`;
-  return otherWay(facts, record) ?? oneNew(facts, record, said);
+  return planOtherImage(facts, record) ?? oneNew(facts, record, said);
 };
 
 export const scalingOut: StagePlan = (facts, record) => {
   const { pods } = facts;
   if (pods.isComplete) return enter("Followers", record);
-  const other = otherWay(facts, record);
+  const other = planOtherImage(facts, record);
   if (other) return other;
   if (pods.ready === 0) return enter("Migrating", record);
   return allNew(facts, record, pods.trouble?.message);
@@ -209,14 +209,14 @@ export const rollingBack: StagePlan = (facts, record) => {
 export const stuck: StagePlan = (facts, record) => {
   const served = ifServed(facts, record);
   if (served) return served;
-  const other = otherWay(facts, record);
+  const other = planOtherImage(facts, record);
   if (other) return other;
   // The new version would migrate a database that is being restored.
-  const mayBeRestored = isWayBack(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
+  const mayBeRestored = isRollbackTarget(facts.wanted, record) && schemaStanding(facts, record) !== "changed";
   const rest = mayBeRestored
-    ? oneNew({ ...facts, replicas: 0 }, record, toRestore(facts))
+    ? oneNew({ ...facts, replicas: 0 }, record, restoreInstructions(facts))
     : oneNew(facts, record, record.message);
-  return { ...rest, lookAgainMs: STUCK_RETRY_MS };
+  return { ...rest, recheckMs: STUCK_RETRY_MS };
 };
 
 /**

@@ -1,9 +1,9 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
-import { hostsOf, sightOf, type UpgradeFacts, withHosts } from "./facts.ts";
+import { hostsOf, inspectionOf, type UpgradeFacts, withHosts } from "./facts.ts";
 import { backupTooLate, waitingForBuilds } from "./messages.ts";
 import { obstacles } from "./preflight.ts";
-import { asSpecified, enter, held, LOOK_AGAIN_MS, type StagePlan, type UpgradePlan } from "./transitions.ts";
+import { asSpecified, enter, held, RECHECK_MS, type StagePlan, type UpgradePlan } from "./transitions.ts";
 import { isAnotherVersion, isRunning } from "./versions.ts";
 
 /* The start of an upgrade, and the stages in which the old version is still running. */
@@ -62,9 +62,9 @@ export const preflight = beforeChange((facts, record) => {
   if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
   const { from, to, imageVersion } = record;
   const found = obstacles({ ...facts, from, to, imageVersion });
-  if (found.length > 0) return held(facts, { obstacles: found, lookAgainMs: OBSTACLE_RETRY_MS });
+  if (found.length > 0) return held(facts, { obstacles: found, recheckMs: OBSTACLE_RETRY_MS });
   if (!record.pulledAt) return untilPulled(facts, record);
-  const sight = sightOf(facts);
+  const sight = inspectionOf(facts);
   const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
   const hosts = [...(sight?.replicas ?? []), ...hostsOf(facts.pods)];
   return enter("Draining", { ...withHosts(record, hosts), ...schemaBefore });
@@ -77,9 +77,9 @@ function untilPulled(facts: UpgradeFacts, record: UpgradeStatus): UpgradePlan {
     case "absent":
       return { do: "checkImage" };
     case "running":
-      return held(facts, { message: image.message, lookAgainMs: OBSTACLE_RETRY_MS });
+      return held(facts, { message: image.message, recheckMs: OBSTACLE_RETRY_MS });
     case "failed":
-      return held(facts, { obstacles: [image], lookAgainMs: OBSTACLE_RETRY_MS });
+      return held(facts, { obstacles: [image], recheckMs: OBSTACLE_RETRY_MS });
     case "pulled": {
       const version = image.version ? { imageVersion: image.version } : {};
       return { do: "record", record: { ...record, ...version, pulledAt: timestamp(now) } };
@@ -96,7 +96,7 @@ export const draining = beforeChange((facts, record) => {
   if (builds === undefined) return { do: "ask", whom: "builds" };
   if (builds === "unknown" || builds === 0) return enter(next, record);
   const message = waitingForBuilds(builds, now + leftMs);
-  return held(facts, { message, lookAgainMs: Math.min(LOOK_AGAIN_MS, leftMs) });
+  return held(facts, { message, recheckMs: Math.min(RECHECK_MS, leftMs) });
 });
 
 export const backingUp = beforeChange((facts, record) => {
@@ -115,7 +115,7 @@ export const backingUp = beforeChange((facts, record) => {
   if (failure !== undefined) return enter("BackupFailed", { ...record, ...ofSpec, message: failure });
   if (backup.kind === "absent") return { do: "backUp" };
   const message = backup.kind === "running" ? `Waiting for ${backup.what}.` : "Waiting for the backup.";
-  return held(facts, { message, lookAgainMs: LOOK_AGAIN_MS });
+  return held(facts, { message, recheckMs: RECHECK_MS });
 });
 
 /** A changed spec starts a new attempt. */

@@ -170,7 +170,7 @@ export function isReplacingPods(upgrade: UpgradeStatus | undefined): boolean {
  * The image and version that the control plane reaches with a stage, recorded together with it as the
  * starting point of the next upgrade or rollback. Removes an unconfirmed version.
  */
-export function broughtTo(
+export function reachedState(
   upgrade: UpgradeStatus | undefined,
 ): { readonly image: string; readonly version: string | undefined } | undefined {
   const reached = upgrade && stages[upgrade.stage].reached;

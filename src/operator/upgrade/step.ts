@@ -56,7 +56,7 @@ export async function ensureUpgrade(run: UpgradeRun): Promise<StepResult<Control
   const { shape, note } = possible(plan.shape, { record, previous, run });
   const message = [note, announced.note, plan.message ?? record?.message].filter(Boolean).join(" ");
   const condition = upgradeCondition({ ...plan, message }, record);
-  const requeueAfterMs = Math.min(plan.lookAgainMs ?? Number.POSITIVE_INFINITY, announced.requeueAfterMs);
+  const requeueAfterMs = Math.min(plan.recheckMs ?? Number.POSITIVE_INFINITY, announced.requeueAfterMs);
   return {
     ...(condition ? { condition } : { noCondition: true }),
     ...(requeueAfterMs < Number.POSITIVE_INFINITY ? { requeueAfterMs } : {}),

@@ -19,7 +19,7 @@ export interface Rest {
   readonly message?: string;
   /** Why the upgrade cannot start. */
   readonly obstacles?: readonly Obstacle[];
-  readonly lookAgainMs?: number;
+  readonly recheckMs?: number;
 }
 
 export type UpgradePlan =
@@ -47,7 +47,7 @@ export interface Enter {
 export type StagePlan = (facts: UpgradeFacts, record: UpgradeStatus) => UpgradePlan | Enter;
 
 /** Polling interval for changes that no watch reports. */
-export const LOOK_AGAIN_MS = 5_000;
+export const RECHECK_MS = 5_000;
 
 /** No upgrade: the spec applies. */
 export function asSpecified({ wanted, replicas }: UpgradeFacts): Rest {
@@ -84,13 +84,13 @@ export function held({ replicas }: UpgradeFacts, more: Omit<Rest, "do" | "shape"
 
 /** Stops all pods. */
 export function stopped(message: string): Rest {
-  return { do: "rest", shape: { template: "previous", replicas: 0 }, message, lookAgainMs: LOOK_AGAIN_MS };
+  return { do: "rest", shape: { template: "previous", replicas: 0 }, message, recheckMs: RECHECK_MS };
 }
 
 /** Runs all pods with the new version. */
 export function allNew({ replicas }: UpgradeFacts, { to }: UpgradeStatus, message: string | undefined): Rest {
   const shape = { template: "spec", image: to, replicas } as const;
-  return { do: "rest", shape, ...(message ? { message } : {}), lookAgainMs: LOOK_AGAIN_MS };
+  return { do: "rest", shape, ...(message ? { message } : {}), recheckMs: RECHECK_MS };
 }
 
 /** Keeps the pod of the new version that migrates the database unchanged. */

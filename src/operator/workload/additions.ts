@@ -25,7 +25,7 @@ interface Present {
 }
 
 /** The Deployment with the additions, or without them if nothing else would replace its pods. */
-export async function withTimelyAdditions(
+export async function withAdditions(
   desired: Deployment,
   { owner, deployment }: Present,
   children: Pick<Children, "preview">,

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { SecretKey } from "../normalize.ts";
-import { authoritiesOf, servedTls, trustedAuthorities } from "./certificates.ts";
+import { authoritiesOf, servingTls, trustedAuthorities } from "./certificates.ts";
 
 describe("served certificates", () => {
   test("no Secret, no TLS", () => {
-    expect(servedTls([])).toEqual({ env: [], ports: [], volumes: [], volumeMounts: [] });
+    expect(servingTls([])).toEqual({ env: [], ports: [], volumes: [], volumeMounts: [] });
   });
 
   test("one Secret", () => {
-    expect(servedTls(["coder-tls"])).toEqual({
+    expect(servingTls(["coder-tls"])).toEqual({
       env: [
         { name: "CODER_TLS_ENABLE", value: "true" },
         { name: "CODER_TLS_ADDRESS", value: "0.0.0.0:8443" },
@@ -22,7 +22,7 @@ describe("served certificates", () => {
   });
 
   test("several Secrets are joined by commas, in the order given", () => {
-    const { env, volumeMounts } = servedTls(["b", "a"]);
+    const { env, volumeMounts } = servingTls(["b", "a"]);
     expect(env.slice(2)).toEqual([
       {
         name: "CODER_TLS_CERT_FILE",
@@ -45,7 +45,7 @@ test.each([
   ["the longest name that fits", s(59), `tls-${s(59)}`],
   ["a name one too long", s(60), `tls-${s(50)}-3c4a9ce2`],
 ])("the volume of %s is a DNS label", (_case, secretName, expected) => {
-  const { volumes, volumeMounts } = servedTls([secretName]);
+  const { volumes, volumeMounts } = servingTls([secretName]);
   expect(volumes).toEqual([{ name: expected, secret: { secretName } }]);
   expect(volumeMounts[0]).toEqual({
     name: expected,

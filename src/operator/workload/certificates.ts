@@ -28,7 +28,7 @@ export function authoritiesOf(certs: CertsSpec | undefined): SecretKey[] {
 export const tlsPort: ContainerPort = { name: "https", containerPort: 8443, protocol: "TCP" };
 
 /** Serves TLS on this address with the certificates in these Secrets. No Secrets means no TLS. */
-export function servedTls(secretNames: readonly string[], listenOn = "0.0.0.0"): PodParts {
+export function servingTls(secretNames: readonly string[], listenOn = "0.0.0.0"): PodParts {
   if (secretNames.length === 0) return { env: [], ports: [], volumes: [], volumeMounts: [] };
   const mountPaths = secretNames.map((name) => `/etc/ssl/certs/coder/${name}`);
   return {

@@ -1,5 +1,5 @@
 import { type Children, Deployment, type Owner, type Stored } from "kube-controller-runtime";
-import { withTimelyAdditions } from "./additions.ts";
+import { withAdditions } from "./additions.ts";
 import { type PodsPresent, replaceStuck, type StuckParts } from "./replace-stuck.ts";
 import { podInputs, remembering } from "./restart.ts";
 import type { PodSettings } from "./settings.ts";
@@ -18,11 +18,11 @@ export async function convergeDeployment(
   const { owner, deployment, sources } = present;
   const { children, own } = parts;
   const { deployment: remembered, restarts } = remembering(asked, deployment, podInputs(pod, sources));
-  if (deployment && leavesRollingUpdate(deployment, remembered)) {
+  if (deployment && clearsRollingUpdate(deployment, remembered)) {
     const strategy = { type: remembered.spec?.strategy?.type, rollingUpdate: null };
     await children.patch(Deployment, deployment, { owner, patch: { spec: { strategy } } });
   }
-  const desired = await withTimelyAdditions(remembered, { owner, deployment }, children);
+  const desired = await withAdditions(remembered, { owner, deployment }, children);
   // Before the restart: afterwards, the Deployment has the annotation, and no reconcile would emit the event.
   if (restarts) own.emit("Normal", "Restarting", restartMessage(desired, pod));
   const [applied] = await children.converge(Deployment, [desired], owner);
@@ -43,7 +43,7 @@ function restartMessage({ metadata }: Deployment, { restartOn }: PodSettings): s
  * Kubernetes sets defaults for a rolling update. They are invalid for other strategies, and an apply cannot
  * remove them.
  */
-function leavesRollingUpdate(present: Deployment, desired: Deployment): boolean {
+function clearsRollingUpdate(present: Deployment, desired: Deployment): boolean {
   const { type } = desired.spec?.strategy ?? {};
   return (
     type !== undefined && type !== "RollingUpdate" && present.spec?.strategy?.rollingUpdate !== undefined

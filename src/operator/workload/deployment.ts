@@ -4,7 +4,7 @@ import { childMetadata, commonLabels, type Labels, type Parent } from "../names.
 import { defined, unlessEmpty } from "../normalize.ts";
 import { LOG_ON_ERROR } from "./additions.ts";
 import { anyAddress } from "./address-family.ts";
-import { type ContainerPort, type PodParts, servedTls, trustedAuthorities } from "./certificates.ts";
+import { type ContainerPort, type PodParts, servingTls, trustedAuthorities } from "./certificates.ts";
 import { type EnvVar, mergeEnv } from "./env.ts";
 import { type HostAlias, mergeAliases } from "./host-aliases.ts";
 import { affinityOf, securityContextOf } from "./presets.ts";
@@ -75,7 +75,7 @@ function podAnnotations({ pod, podAnnotations: ours }: Workload): Record<string,
 
 function podSpec(workload: Workload, labels: Labels): Wire<V1PodSpec> {
   const { pod, program, serviceAccountName } = workload;
-  const tls = servedTls(pod.tlsSecretNames, anyAddress(workload.clusterIP));
+  const tls = servingTls(pod.tlsSecretNames, anyAddress(workload.clusterIP));
   const trusted = trustedAuthorities(pod.authorities);
   const volumes = [...tls.volumes, ...trusted.volumes];
   const volumeMounts = [...tls.volumeMounts, ...trusted.volumeMounts];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type EnvFromSource, type EnvVar, envFromKeys, isUsersOwn, mergeEnv } from "./env.ts";
+import { type EnvFromSource, type EnvVar, envFromKeys, isSetByUser, mergeEnv } from "./env.ts";
 
 const variables = (...pairs: string[]): EnvVar[] =>
   pairs.map((pair) => ({ name: pair.split("=")[0] ?? "", value: pair.split("=")[1] ?? "" }));
@@ -57,5 +57,5 @@ test.each([
   ["through envFrom", [], ["A"], true],
   ["nowhere", variables("B=1"), ["C"], false],
 ])("a variable set %s", (_case, extraEnv, fromNames, expected) => {
-  expect(isUsersOwn("A", extraEnv, new Set(fromNames))).toBe(expected);
+  expect(isSetByUser("A", extraEnv, new Set(fromNames))).toBe(expected);
 });

@@ -48,7 +48,7 @@ function envFromKey(variable: string, { prefix = "", secretRef, configMapRef }: 
 }
 
 /** Whether the user sets the variable, directly or through `envFrom`. */
-export function isUsersOwn(
+export function isSetByUser(
   variable: string,
   extraEnv: readonly EnvVar[],
   envFromNames: EnvFromNames,

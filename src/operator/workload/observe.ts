@@ -13,7 +13,7 @@ import type { Parent } from "../names.ts";
 import type { Exposed } from "./exposure/expose.ts";
 import { missingGatewayKind } from "./exposure/gateway.ts";
 import { ingressClasses } from "./exposure/ingress-class.ts";
-import { podsOf } from "./pods/our-pods.ts";
+import { podsOf } from "./pods/owned-pods.ts";
 import { observeRefusal } from "./pods/refusal.ts";
 import { observeWarnings, type PodWarnings, type WarningMemory } from "./pods/warnings.ts";
 import { type ObservedAccount, observeAccount } from "./rbac/ensure-service-account.ts";

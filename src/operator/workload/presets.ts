@@ -25,11 +25,11 @@ export function securityContextOf({
 
 /** Affinity of the user with the preset. A podAntiAffinity of the user replaces the preset. */
 export function affinityOf({ affinity, presets }: PodSettings, labels: Labels): Wire<V1Affinity> | undefined {
-  return presets?.antiAffinity ? { podAntiAffinity: apart(labels), ...affinity } : affinity;
+  return presets?.antiAffinity ? { podAntiAffinity: onDifferentNodes(labels), ...affinity } : affinity;
 }
 
 /** Prefers nodes without a pod of the same object. */
-function apart(labels: Labels): NonNullable<Wire<V1Affinity>["podAntiAffinity"]> {
+function onDifferentNodes(labels: Labels): NonNullable<Wire<V1Affinity>["podAntiAffinity"]> {
   const podAffinityTerm = {
     labelSelector: { matchLabels: { ...labels } },
     topologyKey: "kubernetes.io/hostname",

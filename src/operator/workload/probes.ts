@@ -7,7 +7,7 @@ import type { ProbeSpec } from "../../api/v1alpha1/pod.ts";
 export type ProbeSettings = Readonly<Record<keyof typeof probeDefaults, number>>;
 
 /** Fails after a day: a migration may take hours, and coderd does not respond before it completes. */
-export const patientProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
+export const migrationProbe: ProbeSettings = { ...probeDefaults, failureThreshold: 8_640 };
 
 /**
  * The same limit with a probe every second, so that a pod receives requests as soon as coderd is ready.

@@ -2,7 +2,7 @@ import { ApiError, type Client, type Pod, type Stored } from "kube-controller-ru
 import { expect, test } from "vitest";
 import { workloadConditions } from "../conditions.ts";
 import type { Sources } from "../sources.ts";
-import { removeWith, replaceStuck, type StuckMemory } from "./replace-stuck.ts";
+import { type FailingPodsMemory, removeWith, replaceStuck } from "./replace-stuck.ts";
 import { podSettings } from "./settings.ts";
 
 const crashed = {
@@ -27,7 +27,11 @@ const sources = (resourceVersion: string) =>
   ({ secret: () => ({ metadata: { resourceVersion } }) }) as unknown as Sources;
 
 /** Reconciles a stalled object whose Secret has this version. */
-async function look(version: string, memory: StuckMemory, removePod: (pod: Stored<Pod>) => Promise<void>) {
+async function look(
+  version: string,
+  memory: FailingPodsMemory,
+  removePod: (pod: Stored<Pod>) => Promise<void>,
+) {
   const emitted: string[] = [];
   const own = { emit: (_type: "Normal", reason: string) => void emitted.push(reason) };
   const present = { object: stalled, pods: [crashed], sources: sources(version), now: 0, removePod };
@@ -38,7 +42,7 @@ async function look(version: string, memory: StuckMemory, removePod: (pod: Store
 const removed = async () => {};
 
 test("a pod that could not be removed is tried again, and is replaced once", async () => {
-  const memory: StuckMemory = {};
+  const memory: FailingPodsMemory = {};
   const offline = new ApiError("no answer", { reason: "Timeout", code: 0 });
   expect(await look("1", memory, removed)).toEqual([]);
   await expect(look("2", memory, () => Promise.reject(offline))).rejects.toThrow(offline);

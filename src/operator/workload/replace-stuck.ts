@@ -26,7 +26,7 @@ interface WithConditions {
 }
 
 /** The inputs of failing pods. If they are lost, the kubelet's back-off applies. */
-export interface StuckMemory {
+export interface FailingPodsMemory {
   stuckInputs?: string;
 }
 
@@ -57,7 +57,7 @@ export interface PodsPresent {
 }
 
 export interface StuckParts {
-  readonly memory: StuckMemory;
+  readonly memory: FailingPodsMemory;
   readonly own: { emit(type: "Normal", reason: string, message: string): void };
 }
 

@@ -22,15 +22,15 @@ import {
 import { CoderControlPlane, CoderWorkspaceProxy } from "../../api/v1alpha1/kinds.ts";
 import type { WorkspaceProxyStatus } from "../../api/v1alpha1/workspace-proxy.ts";
 import {
-  addressGiven,
+  addressAssigned,
   CONTROL_PLANE_INDEX,
   controlPlaneReported,
   namedControlPlane,
-  thoseNaming,
-  thoseServedBy,
+  objectsBehindService,
+  objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, thoseWithin } from "../ending-namespace.ts";
+import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
@@ -42,12 +42,12 @@ import {
   INGRESS_CLASS_INDEX,
   ingressClassWatch,
   namesIngressClass,
-  thoseNamingIngressClasses,
+  objectsWithIngressClass,
 } from "../workload/exposure/ingress-class.ts";
 import { reportImage } from "../workload/pods/image.ts";
-import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/our-pods.ts";
+import { POD_OWNER_INDEX, podOwnerOf, podOwners, podWatch } from "../workload/pods/owned-pods.ts";
 import { availability, noPods, stalling } from "../workload/pods/report.ts";
-import { rolloutMoved } from "../workload/pods/rollout.ts";
+import { rolloutChanged } from "../workload/pods/rollout.ts";
 import { readCredentials } from "./credentials.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
 import { findCoderd } from "./find-coderd.ts";
@@ -71,13 +71,13 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
       },
     })
     .owns([Service, Ingress, Secret, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
-    .owns([Deployment], { ...managedByUs, when: rolloutMoved })
+    .owns([Deployment], { ...managedByUs, when: rolloutChanged })
     .owns([HTTPRoute, ListenerSet], { ...managedByUs, when: contentChanged, optional: true })
-    .watches(Service, thoseServedBy(CoderWorkspaceProxy), { ...managedByUs, when: addressGiven })
-    .watches(CoderControlPlane, thoseNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
+    .watches(Service, objectsBehindService(CoderWorkspaceProxy), { ...managedByUs, when: addressAssigned })
+    .watches(CoderControlPlane, objectsNaming(CoderWorkspaceProxy), { when: controlPlaneReported })
     .watches(Pod, podOwners(CoderWorkspaceProxy), podWatch)
-    .watches(Namespace, thoseWithin(CoderWorkspaceProxy), namespaceWatch)
-    .watches(IngressClass, thoseNamingIngressClasses(CoderWorkspaceProxy), ingressClassWatch)
+    .watches(Namespace, objectsInNamespace(CoderWorkspaceProxy), namespaceWatch)
+    .watches(IngressClass, objectsWithIngressClass(CoderWorkspaceProxy), ingressClassWatch)
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps)

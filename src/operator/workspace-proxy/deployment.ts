@@ -2,7 +2,7 @@ import { type Deployment, fnv1a32 } from "kube-controller-runtime";
 import type { SecretKey } from "../normalize.ts";
 import { anyAddress } from "../workload/address-family.ts";
 import { deployment } from "../workload/deployment.ts";
-import { type EnvFromNames, type EnvVar, isUsersOwn } from "../workload/env.ts";
+import { type EnvFromNames, type EnvVar, isSetByUser } from "../workload/env.ts";
 import { exposedURL } from "../workload/exposure/expose.ts";
 import { clusterAccessURL } from "../workload/exposure/service.ts";
 import type { HostAlias } from "../workload/host-aliases.ts";
@@ -78,7 +78,7 @@ function ownURLEnv(
   const values = { CODER_ACCESS_URL: accessURL, CODER_WILDCARD_ACCESS_URL: wildcardHost(proxy) };
   return ownURLVariables.flatMap((name) => {
     const value = values[name];
-    return value && !isUsersOwn(name, proxy.pod.extraEnv, envFromNames) ? [{ name, value }] : [];
+    return value && !isSetByUser(name, proxy.pod.extraEnv, envFromNames) ? [{ name, value }] : [];
   });
 }
 

@@ -3,10 +3,16 @@ import { aliasesOfProxies } from "../coderd/address.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
 import type { EnvVar } from "../workload/env.ts";
 import { definedVariables } from "../workload/env-sources.ts";
-import type { ServedBy } from "../workload/exposure/ensure-service.ts";
+import type { ServiceState } from "../workload/exposure/ensure-service.ts";
 import { clusterIPOf } from "../workload/exposure/service.ts";
 import { aliasesFor, type HostAlias } from "../workload/host-aliases.ts";
-import { leavePods, type PodChange, type PodReport, podStatus, reportPods } from "../workload/pods/report.ts";
+import {
+  type PodChange,
+  type PodReport,
+  podStatus,
+  reportPods,
+  reportUnchangedPods,
+} from "../workload/pods/report.ts";
 import { isSameTemplate } from "../workload/pods/rollout.ts";
 import { ownURLVariables, primaryURLVariable, proxyDeployment, tokenChecksum } from "./deployment.ts";
 import type { Environment, Snapshot } from "./observe.ts";
@@ -17,7 +23,7 @@ import type { WorkspaceProxyResult } from "./status.ts";
 interface ProxyInputs extends PodChange {
   readonly coderd: Coderd | undefined;
   readonly token: string | undefined;
-  readonly service: ServedBy | undefined;
+  readonly service: ServiceState | undefined;
 }
 
 /**
@@ -29,7 +35,7 @@ export async function ensureDeployment(
   { coderd, token, mayChange, service }: ProxyInputs,
 ): Promise<WorkspaceProxyResult<PodReport>> {
   const { proxy, deployment, sources } = snapshot;
-  if (!mayChange) return leavePods(deployment, proxy, snapshot);
+  if (!mayChange) return reportUnchangedPods(deployment, proxy, snapshot);
   const secret = tokenKeyOf(proxy);
   if (!coderd || !token || !secret) {
     if (deployment) return reportPods(deployment, proxy, snapshot);

@@ -25,7 +25,7 @@ interface SeenKey {
   readonly plaintext: string;
 }
 
-interface SeenProxy {
+interface ObservedProxy {
   readonly name: string;
   readonly displayName: string;
   readonly token: string;
@@ -40,7 +40,7 @@ export interface SeenToken {
 
 export interface SeenCoderd {
   readonly keys: readonly SeenKey[];
-  readonly proxies: readonly SeenProxy[];
+  readonly proxies: readonly ObservedProxy[];
   readonly licenses: readonly string[];
   readonly tokens: readonly SeenToken[];
 }

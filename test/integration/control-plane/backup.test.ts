@@ -108,7 +108,7 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await backup(2);
     await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "BackingUp" });
     await stage.timePasses(HOUR_MS);
-    await untilFailed("The backup was not complete within 600 s.");
+    await untilFailed("The backup did not complete within 600 s.");
   });
 
   test("lets the upgrade continue when it is complete, even if the Deployment is paused", async () => {
@@ -117,7 +117,7 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await tryAgain("completed");
     await stage.untilCondition("coder", "Upgrading", {
       reason: "BackingUp",
-      message: expect.stringContaining("of an earlier attempt"),
+      message: expect.stringContaining("from an earlier attempt"),
     });
     await end(late ?? expect.fail("none"), "failed");
     await end(await backup(3), "completed");

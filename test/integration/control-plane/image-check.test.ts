@@ -59,7 +59,7 @@ test("a quota without room for it stops nothing, and room lets the upgrade go on
     status: "False",
     reason: "ImageCheckBlocked",
   });
-  expect(message).toContain("is refused: exceeded quota: one, requested: pods=1, used: pods=1");
+  expect(message).toContain("is rejected: exceeded quota: one, requested: pods=1, used: pods=1");
   await expectUnchanged(stage);
   await cluster.kubectl(["delete", "quota", "one", "-n", namespace]);
   await stage.timePasses(RETRY_MS);

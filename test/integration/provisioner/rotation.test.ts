@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** Looks, from the moment when all daemons are connected, whether there is ever a moment without one. */
+/** PollState, from the moment when all daemons are connected, whether there is ever a moment without one. */
 class Watch implements Disposable {
   readonly outages: string[] = [];
   readonly #timer = setInterval(() => this.#look(), LOOK_EVERY_MS);

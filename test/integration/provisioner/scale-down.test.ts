@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => owned.disposeAsync());
 
-/** Looks at the queue come as fast as Kubernetes can follow. */
+/** PollState at the queue come as fast as Kubernetes can follow. */
 function soon(check: () => Promise<void>): Promise<void> {
   return eventually(async () => {
     stage.clock.jump(POLL_MS);

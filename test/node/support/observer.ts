@@ -62,7 +62,7 @@ function nameOf({ kind, metadata }: Listed): string {
   return `${kind.toLowerCase()}/${metadata.name}`;
 }
 
-/** Looks at a namespace every second and remembers what it saw, so that tests can judge what was when. */
+/** PollState at a namespace every second and remembers what it saw, so that tests can judge what was when. */
 export class Observer implements AsyncDisposable {
   readonly sights: Sight[] = [];
   readonly #cluster: Cluster;

@@ -234,7 +234,7 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
     expect(this.secrets.foundIn(metrics)).toEqual([]);
   }
 
-  /** Looks into its log, and into all that it wrote to statuses and events. */
+  /** PollState into its log, and into all that it wrote to statuses and events. */
   #expectNoLeak({ log, transport }: RunningOperator): void {
     for (const line of log) expect(this.secrets.foundIn(JSON.stringify(line)), line.msg).toEqual([]);
     for (const { path, body = "" } of transport.requests) {

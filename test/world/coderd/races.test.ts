@@ -21,7 +21,7 @@ test("twenty operators without a leader make one user, one live token per contro
   const coderds = await Promise.all(names.map((name) => stage.coderd(name, { database })));
   await stage.putSecret("license", { license: fakeLicense({ now: stage.clock.now() }) });
   const invalid: string[] = [];
-  /** Looks whether what the Secrets hold is valid, after every effect of any of them. */
+  /** PollState whether what the Secrets hold is valid, after every effect of any of them. */
   const look = async () => {
     for (const name of names) {
       const token = await stage.token(secretOf(name));

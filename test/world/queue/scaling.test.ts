@@ -5,7 +5,7 @@ import type { CoderdDeployment } from "../../../lab/coderd/deployment.ts";
 import type { SimulatedJob } from "../../../lab/coderd/jobs.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../../src/api/v1alpha1/provisioner.ts";
-import { BUSY_MARKS } from "../../../src/operator/workload/pods/our-pods.ts";
+import { BUSY_MARKS } from "../../../src/operator/workload/pods/owned-pods.ts";
 import { ReplicaSets } from "./replica-sets.ts";
 import { openQueueStage, type QueueStage } from "./stage.ts";
 

@@ -2,7 +2,7 @@ import { blocked } from "kube-controller-runtime";
 import { serviceDefaults } from "../../../api/v1alpha1/defaults.ts";
 import { AWAITS_FIRST_ADMIN } from "../../conditions.ts";
 import { ensureExposure } from "../../workload/exposure/ensure-exposure.ts";
-import { ensureService, type ServedBy } from "../../workload/exposure/ensure-service.ts";
+import { ensureService, type ServiceState } from "../../workload/exposure/ensure-service.ts";
 import type { ServiceSettings } from "../../workload/exposure/service.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { ControlPlaneResult } from "../status.ts";
@@ -28,7 +28,7 @@ export async function exposeAfterFirstAdmin(
 export async function serveAfterFirstAdmin(
   snapshot: Snapshot,
   environment: Environment,
-): Promise<ControlPlaneResult<ServedBy>> {
+): Promise<ControlPlaneResult<ServiceState>> {
   const { awaitsFirstAdmin, controlPlane, service: present } = snapshot;
   const { type } = controlPlane.service;
   const isInside = (present?.spec?.type ?? serviceDefaults.type) === serviceDefaults.type;

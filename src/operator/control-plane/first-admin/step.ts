@@ -21,7 +21,7 @@ import { type FirstAdminPlan, isSameUser } from "./plan.ts";
 /** Interval at which coderd is asked whether it still has users. An empty database accepts any first user. */
 const LOOK_EVERY_MS = 10 * 60_000;
 /** The same while the operator waits for the token that it needs to look up users. */
-const LOOK_AGAIN_MS = 30_000;
+const RECHECK_MS = 30_000;
 
 /** Access to coderd in this run. */
 interface Access {
@@ -91,7 +91,7 @@ async function usersThere(
   if (!hasUsers && before?.status === "True" && before.reason === recorded?.state) return {};
   const isTokenAwaited = token === undefined && controlPlane.operatorAccess.kind !== "disabled";
   const isCreated = recorded?.state === "Created";
-  const lookedAt = isTokenAwaited && !isCreated ? now - LOOK_EVERY_MS + LOOK_AGAIN_MS : now;
+  const lookedAt = isTokenAwaited && !isCreated ? now - LOOK_EVERY_MS + RECHECK_MS : now;
   if (hasUsers) run.environment.memory.firstAdminLook = { at: lookedAt };
   return isCreated ? { condition: created(recorded, run) } : reportExistingUsers(run, token);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HealthFinding, HealthReport } from "../../../coder/health.ts";
 import type { HeldFindings } from "../memory.ts";
-import { addReport, recalled, recorded } from "./findings.ts";
+import { addReport, recorded, restored } from "./findings.ts";
 
 const slow: HealthFinding = { section: "database", code: "EDB02", isError: false };
 const none: HealthFinding = { section: "provisioner_daemons", code: "EPD01", isError: true };
@@ -62,7 +62,7 @@ test("a new leader recalls what was recorded, and nothing that coderd never says
     { section: "constructor", code: "EDB01", error: true },
     { section: "database", code: "<b>", error: true },
   ];
-  const findings = recalled({ healthFindings: [...healthFindings, ...forged] }).map(({ finding }) => finding);
+  const findings = restored({ healthFindings: [...healthFindings, ...forged] }).map(({ finding }) => finding);
   expect(findings).toEqual([slow, none]);
   expect(recorded([])).toEqual({ healthFindings: undefined });
 });

@@ -33,7 +33,7 @@ export function recorded(held: HeldFindings): NonNullable<ControlPlaneResult["st
  * The findings held by an earlier leader. A status can be forged, so only findings that coderd can report are
  * accepted.
  */
-export function recalled({ healthFindings = [] }: ControlPlaneStatus = {}): HeldFindings {
+export function restored({ healthFindings = [] }: ControlPlaneStatus = {}): HeldFindings {
   return healthFindings
     .filter(isFinding)
     .map(({ section, code, error }) => ({ finding: { section, code, isError: error }, absentFrom: [] }));

@@ -1,5 +1,5 @@
 import type { ConditionState } from "kube-controller-runtime";
-import { type CoderFailure, isDatabaseOutage, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, isDatabaseOutage, mayResolve } from "../../../coder/failure.ts";
 import { WITHOUT_DATABASE, withAdvice } from "../../coderd/failure.ts";
 import type { Memory } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -44,7 +44,7 @@ export async function findOutage(
 /** An outage ends when coderd responds, not when it stops responding. */
 function outageBy(failure: CoderFailure, before: CoderFailure | undefined): CoderFailure | undefined {
   if (isDatabaseOutage(failure)) return failure;
-  return mayPass(failure) ? before : undefined;
+  return mayResolve(failure) ? before : undefined;
 }
 
 /** Reports the outage in a condition that nothing else makes False. */

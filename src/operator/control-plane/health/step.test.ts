@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 /** Delay until the next reconcile if coderd was asked at the given time. */
 async function nextRun(askedAt: number): Promise<number | undefined> {
   const controlPlane = { operatorAccess: { kind: "generated" } };
-  const snapshot = { now: NOW, controlPlane, poolsMayRest: false } as unknown as Snapshot;
+  const snapshot = { now: NOW, controlPlane, poolsCanScaleToZero: false } as unknown as Snapshot;
   const healthAsked = { inputs: fingerprint(["token"]), answer: new Promise<never>(() => {}) };
   const memory = { ...newMemory({ random: () => 0.5 }), health: { held: [], askedAt }, healthAsked };
   const clock = new VirtualClock();

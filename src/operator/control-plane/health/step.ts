@@ -1,11 +1,11 @@
 import { type Attempt, type BackedOff, type Clock, fingerprint } from "kube-controller-runtime";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { ReportedHealth } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { type ControlPlaneResult, unknown } from "../status.ts";
 import { coderdClient } from "../token/check.ts";
-import { addReport, recalled, recorded } from "./findings.ts";
+import { addReport, recorded, restored } from "./findings.ts";
 import { PROBE_EVERY_MS, withoutDatabase } from "./outage.ts";
 import { verdict } from "./verdict.ts";
 
@@ -16,7 +16,7 @@ const VALID_MS = 15 * 60_000;
 /** coderd needs seconds to create its first report. After this time, the status is published without it. */
 const MAX_WAIT_MS = 100;
 /** Delay until the next reconcile reads a pending report. */
-const LOOK_AGAIN_MS = 1_000;
+const RECHECK_MS = 1_000;
 
 interface HealthInputs {
   readonly token: string | undefined;
@@ -66,12 +66,12 @@ export async function reportHealth(
   askForHealth(snapshot, environment, { token, outage });
   const asked = memory.healthAsked?.answer;
   const answer = await (isBusy && asked ? within(MAX_WAIT_MS, asked, clock) : asked);
-  if (!answer) return { requeueAfterMs: LOOK_AGAIN_MS };
+  if (!answer) return { requeueAfterMs: RECHECK_MS };
   delete memory.healthAsked;
   if (!answer.ok)
     return notReported(memory.healthBackoff.begin(answer.failure, attempt), snapshot, environment);
   memory.healthBackoff.end();
-  const before = memory.health?.held ?? recalled(snapshot.object.status);
+  const before = memory.health?.held ?? restored(snapshot.object.status);
   const held = addReport(before, answer.value, snapshot.controlPlane.replicas);
   memory.health = { held, askedAt: snapshot.now };
   return { ...known(snapshot, memory.health), requeueAfterMs: ASK_EVERY_MS };
@@ -94,9 +94,9 @@ async function within<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T 
   return Promise.race([work, late.promise]).finally(cancel);
 }
 
-function known({ poolsMayRest }: Snapshot, { held }: ReportedHealth): ControlPlaneResult {
+function known({ poolsCanScaleToZero }: Snapshot, { held }: ReportedHealth): ControlPlaneResult {
   const findings = held.map(({ finding }) => finding);
-  return { condition: verdict(findings, poolsMayRest), status: recorded(held) };
+  return { condition: verdict(findings, poolsCanScaleToZero), status: recorded(held) };
 }
 
 /** If coderd does not respond, its last report remains valid for a while. */
@@ -107,7 +107,7 @@ function notReported(
 ): ControlPlaneResult {
   const isValid = health !== undefined && snapshot.now - health.askedAt < VALID_MS;
   const result =
-    isValid && mayPass(failure)
+    isValid && mayResolve(failure)
       ? known(snapshot, health)
       : unknown(reasonOf(failure, { transient: "NoReport" }), withAdvice(failure));
   return { ...result, requeueAfterMs: retryInMs };

@@ -48,13 +48,13 @@ const sections: Readonly<Record<HealthSection, { readonly about: string; readonl
 };
 
 /**
- * Converts findings to a condition: an error makes it False; warnings are only listed. With `mayRest`,
+ * Converts findings to a condition: an error makes it False; warnings are only listed. With `canScaleToZero`,
  * missing daemons are not a problem.
  */
-export function verdict(findings: readonly HealthFinding[], mayRest: boolean): ConditionState {
-  const counted = findings.filter(({ code }) => !mayRest || code !== NO_DAEMONS).toSorted(byGravity);
+export function verdict(findings: readonly HealthFinding[], canScaleToZero: boolean): ConditionState {
+  const counted = findings.filter(({ code }) => !canScaleToZero || code !== NO_DAEMONS).toSorted(bySeverity);
   const [gravest] = counted;
-  const rest = mayRest
+  const rest = canScaleToZero
     ? " EPD01 (no daemon is connected) is ignored because all pools can scale to zero."
     : "";
   if (!gravest)
@@ -77,7 +77,7 @@ function words({ code, section, isError }: HealthFinding): string {
 const order = Object.keys(sections);
 
 /** Errors first, in a stable order, so that the message changes only with the findings. */
-function byGravity(one: HealthFinding, other: HealthFinding): number {
+function bySeverity(one: HealthFinding, other: HealthFinding): number {
   return (
     Number(other.isError) - Number(one.isError) ||
     order.indexOf(one.section) - order.indexOf(other.section) ||

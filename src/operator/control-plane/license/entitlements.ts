@@ -1,7 +1,7 @@
 import { type BackedOff, blocked, timestamp } from "kube-controller-runtime";
 import type { ControlPlaneStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { externalProvisionerDaemons, licenseTier } from "../../../coder/entitlements.ts";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import type { Entitlements, License } from "../../../coder/model.ts";
 import type { Result } from "../../../coder/result.ts";
 import { withAdvice } from "../../coderd/failure.ts";
@@ -84,7 +84,7 @@ function untilNewAddress(url: string, { now }: Snapshot, { memory }: Environment
 }
 
 function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ControlPlaneResult<never> {
-  const status = mayPass(failure) ? {} : unknownEntitlements;
+  const status = mayResolve(failure) ? {} : unknownEntitlements;
   return blocked("EntitlementsQueryFailed", withAdvice(failure), { status, requeueAfterMs: retryInMs });
 }
 

@@ -1,7 +1,7 @@
 import { type Condition, type ConditionState, findCondition, timestamp } from "kube-controller-runtime";
 import type { LicenseStatus } from "../../../api/v1alpha1/control-plane.ts";
 import { licenseTier, warningsOf } from "../../../coder/entitlements.ts";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import { redact } from "../../../coder/redact.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -81,6 +81,6 @@ function notKnown(reason: string, message: string): ControlPlaneResult {
 
 /** Drops the values if coderd refuses to report them; keeps them if coderd is unreachable. */
 function unanswered(failure: CoderFailure): ControlPlaneResult {
-  if (mayPass(failure)) return {};
+  if (mayResolve(failure)) return {};
   return notKnown(reasonOf(failure), withAdvice(failure));
 }

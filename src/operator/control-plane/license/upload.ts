@@ -11,7 +11,7 @@ import {
   timestamp,
 } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import type { License } from "../../../coder/model.ts";
 import type { Result } from "../../../coder/result.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
@@ -169,7 +169,8 @@ function notApplied(
 ): ControlPlaneResult<boolean> {
   const { memory } = upload.environment;
   // An unreachable coderd has not lost its license.
-  if (plan.do === "list" && mayPass(failure)) return { ...applied(upload, false), requeueAfterMs: retryInMs };
+  if (plan.do === "list" && mayResolve(failure))
+    return { ...applied(upload, false), requeueAfterMs: retryInMs };
   const isRefused = failure.kind === "forbidden" && failure.why === "unauthenticated";
   // A token that was checked in this reconcile is not checked again by the next one.
   const mayRenew = isRefused && isNew && memory.goodToken?.checkedAt !== upload.snapshot.now;

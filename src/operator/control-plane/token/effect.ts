@@ -92,7 +92,7 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
   }
   const fresh = { token, expiresAt: hasPredecessor ? undefined : expiresAt, rotation };
   const stored = await handOver(ref, fresh, { present, run });
-  if (!stored) return lookAgain(ref, target, { state, run });
+  if (!stored) return reread(ref, target, { state, run });
   announce(ref, faults[issuedBecause], run);
   const next = { ...state, present: stored, database: "issued" } as const;
   return hasPredecessor ? { next } : confirm(token, next, run);
@@ -102,7 +102,7 @@ async function obtain(ref: SecretKey, state: TokenState, run: TokenRun): Step {
  * The Secret was changed by another writer, so this and the next reconcile read it from the API server.
  * Revokes a token that cannot be stored because the Secret has a different owner.
  */
-async function lookAgain(
+async function reread(
   ref: SecretKey,
   target: DatabaseTarget,
   { state, run }: { readonly state: TokenState; readonly run: TokenRun },

@@ -31,9 +31,9 @@ export async function ensureOperatorAccess(
     case "generated":
       return withoutEnd(await useGeneratedToken(access.token, run));
     case "given":
-      return giveUpGeneratedToken(access.token, run);
+      return withdrawGeneratedToken(access.token, run);
     case "disabled":
-      return withoutEnd(await giveUpAccess(run));
+      return withoutEnd(await withdrawAccess(run));
   }
 }
 
@@ -98,7 +98,7 @@ function explained({ kind, message }: AccessFailure, { snapshot, environment, is
   return full;
 }
 
-async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> {
+async function withdrawAccess(run: TokenRun): Promise<ControlPlaneResult<string>> {
   const message = "Operator access is disabled by spec.operatorAccess.disabled.";
   const left = await withdrawToken(run);
   if (!left) return noAccess("Disabled", message);
@@ -111,14 +111,14 @@ async function giveUpAccess(run: TokenRun): Promise<ControlPlaneResult<string>> 
  * Uses the provided token even if the generated one cannot be revoked yet, for example because of a broken
  * database.
  */
-async function giveUpGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
+async function withdrawGeneratedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const isOwn = run.snapshot.secrets.some(({ metadata }) => metadata.name === ref.name);
   const left = isOwn ? undefined : await withdrawToken(run);
-  const result = await useGivenToken(ref, run);
+  const result = await useProvidedToken(ref, run);
   return left ? withLeftOver(result, left) : result;
 }
 
-async function useGivenToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
+async function useProvidedToken(ref: SecretKey, run: TokenRun): Promise<ControlPlaneResult<string>> {
   const { controlPlane, sources } = run.snapshot;
   const recipient = { controlPlaneUID: controlPlane.identity.uid };
   const { value: token, ...found } = tokenFrom(ref, sources, {

@@ -1,13 +1,20 @@
 import { fingerprint } from "kube-controller-runtime";
 import type { CoderClient } from "../../../coder/client.ts";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import type { ProvisionerKey } from "../../../coder/model.ts";
 import { failed, type Result, succeeded } from "../../../coder/result.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
 import type { SecretProof } from "../memory.ts";
 import type { Provisioner } from "../spec.ts";
 import { type AppliedKey, appliedKey, type CoderdKeys, type KeyRecord, type WantedKey } from "./record.ts";
-import { type KeyProgress, type KeyRun, type KeyState, type KnownKeys, keyInUse, statusOf } from "./state.ts";
+import {
+  type KeyProgress,
+  type KeyRecords,
+  type KeyRun,
+  type KeyState,
+  keyInUse,
+  statusOf,
+} from "./state.ts";
 
 /** Lists the keys of the desired organization in coderd. */
 export async function askForKeys(state: KeyState, { client, wanted }: KeyRun): Promise<KeyProgress> {
@@ -20,7 +27,7 @@ async function keysAtCoderd(
   wanted: WantedKey,
   applied: AppliedKey,
 ): Promise<Result<CoderdKeys, CoderFailure>> {
-  const known = knownOrganization(wanted, applied);
+  const known = resolvedOrganization(wanted, applied);
   if (known) {
     const keys = await client.provisionerKeys(known);
     if (keys.ok) return succeeded({ organizationID: known, keys: keys.value });
@@ -36,7 +43,7 @@ async function keysAtCoderd(
 }
 
 /** The organization ID, if it was resolved for the same name in the same coderd. */
-function knownOrganization(wanted: WantedKey, applied: AppliedKey): string | undefined {
+function resolvedOrganization(wanted: WantedKey, applied: AppliedKey): string | undefined {
   const isSame =
     applied.organizationName === wanted.organizationName &&
     isSameService(applied.controlPlaneURL, wanted.controlPlaneURL) &&
@@ -56,7 +63,7 @@ export function nameTaken(name: string, { organizationName }: WantedKey): CoderF
 }
 
 /** Maximum age of a result for an unchanged Secret. */
-const LASTS_MS = 60 * 60_000;
+const PROOF_VALID_MS = 60 * 60_000;
 
 /** Identifies the content of a Secret in memory without storing it. */
 export function contentOf(value: string): string {
@@ -68,13 +75,13 @@ export function contentOf(value: string): string {
  * verification.
  */
 export function secretProof(
-  keys: KnownKeys,
+  keys: KeyRecords,
   { environment, snapshot }: Pick<KeyRun, "environment" | "snapshot">,
 ): SecretProof {
   const { secretProof: known, madeKey } = environment.memory;
   const content = contentInUse(keys, snapshot);
   if (!content) return "unproven";
-  const isKnown = known && known.of === content.proofOf && snapshot.now - known.at < LASTS_MS;
+  const isKnown = known && known.of === content.proofOf && snapshot.now - known.at < PROOF_VALID_MS;
   if (isKnown) return known.result;
   return known === undefined && madeKey === content.value ? "proven" : "unproven";
 }
@@ -82,8 +89,8 @@ export function secretProof(
 /** Asks coderd which key the Secret contains. Retries later if coderd does not respond. */
 export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { memory } = run.environment;
-  const { content, answer } = await askWhose(state, run);
-  if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
+  const { content, answer } = await askKeyOwner(state, run);
+  if (!answer.ok && mayResolve(answer.failure)) return { failed: answer.failure };
   const isHeld = answer.ok && answer.value?.id === content.keyID;
   // coderd would reject another key as well, so rotating again does not help.
   if (answer.ok && !isHeld && memory.madeKey === content.value) return { failed: refusedAfterAll };
@@ -97,8 +104,8 @@ export async function verifySecret(state: KeyState, run: KeyRun): Promise<KeyPro
  * permitted to read. If coderd cannot tell whose key a secret is, the list is conclusive.
  */
 export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProgress> {
-  const { answer } = await askWhose(state, run);
-  if (!answer.ok && mayPass(answer.failure)) return { failed: answer.failure };
+  const { answer } = await askKeyOwner(state, run);
+  if (!answer.ok && mayResolve(answer.failure)) return { failed: answer.failure };
   const { id, name } = appliedKey(statusOf(state));
   const accepted = answer.ok ? answer.value : undefined;
   const isIt = accepted && (id ? accepted.id === id : name === undefined || accepted.name === name);
@@ -106,7 +113,7 @@ export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProg
 }
 
 /** Asks coderd whose key the Secret contains. */
-async function askWhose(state: KeyState, { client, snapshot }: KeyRun) {
+async function askKeyOwner(state: KeyState, { client, snapshot }: KeyRun) {
   const content = contentInUse(state, snapshot);
   if (!content) throw new TypeError("a Secret is asked about only when it holds something");
   return { content, answer: await client.provisionerKeyOf(content.secret) };
@@ -129,7 +136,7 @@ export function isMadeHere(state: KeyState, { environment, snapshot }: KeyRun): 
   return content !== undefined && environment.memory.madeKey === content.value;
 }
 
-function contentInUse(keys: KnownKeys, { provisioner }: KeyRun["snapshot"]) {
+function contentInUse(keys: KeyRecords, { provisioner }: KeyRun["snapshot"]) {
   const secret = keyInUse(keys, provisioner)?.value;
   if (secret === undefined) return undefined;
   const { id: keyID } = appliedKey(statusOf(keys));
@@ -143,7 +150,7 @@ export interface ReferenceKey extends Pick<AppliedKey, "organizationID" | "contr
 }
 
 /** The current key, if a Secret contains it. */
-export function referenceKeyOf(keys: KnownKeys, provisioner: Provisioner): ReferenceKey | undefined {
+export function referenceKeyOf(keys: KeyRecords, provisioner: Provisioner): ReferenceKey | undefined {
   const { id, organizationID, controlPlaneURL } = appliedKey(statusOf(keys));
   const secret = keyInUse(keys, provisioner)?.value;
   return id && secret ? { id, secret, organizationID, controlPlaneURL } : undefined;
@@ -153,7 +160,7 @@ export function referenceKeyOf(keys: KnownKeys, provisioner: Provisioner): Refer
  * Returns why a list without the key is not conclusive: it also lacks a key of the same organization that
  * coderd accepts. Otherwise `undefined`. Sends the secret only to its own coderd.
  */
-export async function whyHidden(
+export async function hiddenReason(
   record: KeyRecord,
   reference: ReferenceKey | undefined,
   { client, listed }: { readonly client: CoderClient; readonly listed: readonly ProvisionerKey[] },
@@ -165,7 +172,7 @@ export async function whyHidden(
   if (!isNeighbor) return undefined;
   const answer = await client.provisionerKeyOf(reference.secret);
   if (answer.ok) return answer.value?.id === reference.id ? hidden : undefined;
-  return mayPass(answer.failure) ? answer.failure : undefined;
+  return mayResolve(answer.failure) ? answer.failure : undefined;
 }
 
 const hidden: CoderFailure = {

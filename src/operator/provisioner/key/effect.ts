@@ -54,7 +54,7 @@ const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
 export function keyEffect(run: KeyRun): Effect<KeyState, KeyPlan, CoderFailure> {
   return {
     plan: (state) => planOf(state, run),
-    needs: (plan, state) => (isUnhindered(plan, state, run) ? { otherSide: true } : needs[plan.do]),
+    needs: (plan, state) => (canUseCaches(plan, state, run) ? { otherSide: true } : needs[plan.do]),
     refresh: (state) => refresh(state, run),
     act: (plan, state) => act(plan, state, run),
   };
@@ -80,7 +80,7 @@ function planOf(state: KeyState, run: KeyRun): KeyPlan {
  * Whether a plan creates the first key and no conflict is known. In this case, the caches suffice, because
  * the writes have preconditions that verify them.
  */
-function isUnhindered({ do: what }: KeyPlan, { secrets }: KeyState, { environment }: KeyRun): boolean {
+function canUseCaches({ do: what }: KeyPlan, { secrets }: KeyState, { environment }: KeyRun): boolean {
   return what === "create" && secrets.length === 0 && !environment.memory.keyStoreFailed;
 }
 

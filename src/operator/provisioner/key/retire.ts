@@ -1,17 +1,17 @@
 import { provisionerDefaults } from "../../../api/v1alpha1/defaults.ts";
 import type { CoderClient } from "../../../coder/client.ts";
-import { type CoderFailure, mayPass } from "../../../coder/failure.ts";
+import { type CoderFailure, mayResolve } from "../../../coder/failure.ts";
 import { unlessEmpty } from "../../normalize.ts";
 import { isSameService } from "../../workload/exposure/service.ts";
 import { isComplete } from "../../workload/pods/rollout.ts";
 import { controlPlaneOf, sessionsFor } from "../access.ts";
-import { connectionsOf, mayNotAsk } from "../connections.ts";
+import { connectionsOf, isListingForbidden } from "../connections.ts";
 import { isOnlyOneInUse } from "../deployment.ts";
 import type { FailedRemoval } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { type ReferenceKey, referenceKeyOf, whyHidden } from "./ask.ts";
+import { hiddenReason, type ReferenceKey, referenceKeyOf } from "./ask.ts";
 import { appliedKey, isSameKey, type KeyRecord } from "./record.ts";
-import { type KeyRun, type KeyState, type KnownKeys, keyInUse, recordNow, statusOf } from "./state.ts";
+import { type KeyRecords, type KeyRun, type KeyState, keyInUse, recordNow, statusOf } from "./state.ts";
 
 /*
  * Deletes keys: replaced keys when they are no longer used (`retireKeys`), and any recorded key in its coderd
@@ -103,7 +103,8 @@ async function daemonsLeft(
 ): Promise<string | undefined> {
   const status = statusOf(state);
   const sight = await observeDaemons(status.organizationID ?? "");
-  if (!sight.seen && mayNotAsk(sight.failure)) return isComplete(snapshot.deployment) ? undefined : ALL_PODS;
+  if (!sight.seen && isListingForbidden(sight.failure))
+    return isComplete(snapshot.deployment) ? undefined : ALL_PODS;
   if (!sight.seen) return CODERD_ANSWERS;
   const { provisioner } = snapshot;
   const seen = { ...snapshot, daemons: sight.value };
@@ -185,7 +186,7 @@ export interface RemovalRun {
 const MAX_MS = 100_000;
 
 export function removalRun(
-  keys: KnownKeys,
+  keys: KeyRecords,
   { snapshot, environment }: Pick<KeyRun, "snapshot" | "environment">,
 ): RemovalRun {
   const { id: keepID } = appliedKey(statusOf(keys));
@@ -212,11 +213,11 @@ export async function removeKey(record: KeyRecord, run: RemovalRun): Promise<Rem
       ? { outcome: "failed", failure: known }
       : await removeAt(clients, record, run);
     if (removal.outcome === "failed") {
-      if (mayPass(removal.failure)) unanswered.set(url, removal.failure);
+      if (mayResolve(removal.failure)) unanswered.set(url, removal.failure);
       failures.push(removal.failure);
     } else if (removal.outcome !== "elsewhere") return removal;
   }
-  const failure = failures.find(mayPass) ?? failures[0];
+  const failure = failures.find(mayResolve) ?? failures[0];
   return failure ? { outcome: "failed", failure } : { outcome: "absent" };
 }
 
@@ -254,7 +255,7 @@ async function removeWith(
   }
   const key = listed.value.find(({ id, name }) => (record.id ? id === record.id : name === record.name));
   if (!key) {
-    const failure = await whyHidden(record, reference, { client, listed: listed.value });
+    const failure = await hiddenReason(record, reference, { client, listed: listed.value });
     return failure ? { outcome: "failed", failure } : { outcome: "absent" };
   }
   if (key.id === keepID) return { outcome: "absent" };

@@ -3,7 +3,7 @@ import type { CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
 import type { ProvisionerStatus } from "../../../api/v1alpha1/provisioner.ts";
 import type { CoderClient } from "../../../coder/client.ts";
 import type { CoderFailure } from "../../../coder/failure.ts";
-import type { DaemonSight } from "../../coderd/daemons.ts";
+import type { DaemonObservation } from "../../coderd/daemons.ts";
 import { rotationRequest } from "../../names.ts";
 import type { ProvisionerSession } from "../access.ts";
 import type { KeyInUse } from "../deployment.ts";
@@ -13,7 +13,7 @@ import { appliedKey, type CoderdKeys, freshKeyName, isWantedName, type WantedKey
 import { contentAt, type KeyContent, keyChecksum, keySecret, otherData } from "./secret.ts";
 
 /** Records of keys, and the Secrets that may contain them. */
-export interface KnownKeys {
+export interface KeyRecords {
   /** With the last written status. */
   readonly object: Stored<CoderProvisioner>;
   /** Changes that are not in the status yet. They can be determined again if the reconcile stops. */
@@ -22,7 +22,7 @@ export interface KnownKeys {
 }
 
 /** State of the key in a reconcile. Every action returns the next state. */
-export interface KeyState extends KnownKeys {
+export interface KeyState extends KeyRecords {
   readonly coderd: CoderdKeys | undefined;
   /** Whether object and Secrets were read from the API server and not from the caches. */
   readonly isFresh: boolean;
@@ -38,7 +38,7 @@ export interface KeyRun {
   readonly wanted: WantedKey;
   readonly client: CoderClient;
   /** Lists the daemons of the key's organization. */
-  readonly observeDaemons: (organizationId: string) => Promise<DaemonSight>;
+  readonly observeDaemons: (organizationId: string) => Promise<DaemonObservation>;
   /** Whether the periodic comparison with coderd is due. */
   readonly isCheckDue: boolean;
 }
@@ -67,7 +67,7 @@ export function wantedKey(
 }
 
 /** The status including changes that are not written yet. */
-export function statusOf({ object, unwritten }: KnownKeys): Partial<ProvisionerStatus> {
+export function statusOf({ object, unwritten }: KeyRecords): Partial<ProvisionerStatus> {
   return { ...object.status, ...unwritten } as Partial<ProvisionerStatus>;
 }
 
@@ -106,7 +106,7 @@ export async function refresh(
 }
 
 /** The key in the status and in a Secret. Pods use it, even if another is about to replace it. */
-export function keyInUse(known: KnownKeys, { key }: Provisioner): Omit<KeyInUse, "mayRollOut"> | undefined {
+export function keyInUse(known: KeyRecords, { key }: Provisioner): Omit<KeyInUse, "mayRollOut"> | undefined {
   const { secretRef: place = key.secret, controlPlaneURL: coderURL } = appliedKey(statusOf(known));
   const { value } = contentAt(known.secrets, place);
   return value === undefined ? undefined : { place, value, checksum: keyChecksum(value), coderURL };

@@ -10,7 +10,7 @@ import {
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { reasonOf, withAdvice } from "../../coderd/failure.ts";
 import type { ProvisionerSession } from "../access.ts";
-import { paceOf, SOON_MS } from "../connections.ts";
+import { pollIntervalMs, SOON_MS } from "../connections.ts";
 import { isHeldBack, isRolledOutWith, type KeyInUse } from "../deployment.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import { conditionTypes, type ProvisionerResult, waiting } from "../status.ts";
@@ -20,10 +20,10 @@ import { appliedKey } from "./record.ts";
 import { type Retirement, retireKeys } from "./retire.ts";
 import { contentAt, keySecret, otherData } from "./secret.ts";
 import {
+  type KeyRecords,
   type KeyRun,
   type KeyState,
   KeyStoreError,
-  type KnownKeys,
   keyInUse,
   statusOf,
   wantedKey,
@@ -39,7 +39,7 @@ const NEXT_ROTATION_MS = 1_000;
 const CHECK_EVERY_MS = 2 * 60_000;
 
 export interface KeyOutcome {
-  readonly state: KnownKeys;
+  readonly state: KeyRecords;
   /** Whether the key matches, so that its Secret can be cleaned up. */
   readonly isSettled: boolean;
   /** Whether pods may be replaced to use the content of the Secret, which must be a valid key. */
@@ -187,7 +187,7 @@ const UNVERIFIABLE = " This version of coderd cannot confirm that the Secret con
 /** Changes of pods trigger a reconcile; changes of daemons require polling. */
 function nextRetirementMs(retirement: Retirement, { snapshot, environment }: KeyRun): number {
   if (retirement.kind === "failed") return retirement.retryInMs;
-  return retirement.kind === "waiting" ? paceOf(environment.memory, snapshot.now) : CHECK_EVERY_MS;
+  return retirement.kind === "waiting" ? pollIntervalMs(environment.memory, snapshot.now) : CHECK_EVERY_MS;
 }
 
 function describe(retirement: Retirement): { readonly reason: string; readonly more: string } {

@@ -71,9 +71,9 @@ async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
     const entitlements = await client.entitlements();
     if (!entitlements.ok) return { failed: entitlements.failure };
     if (!allows(entitlements.value, notice.feature)) return { next: { ...state, seen: "notEntitled" } };
-    const isThere = await notice.isThere(client);
-    if (!isThere.ok) return { failed: isThere.failure };
-    return { next: { ...state, seen: isThere.value ? "there" : "absent" } };
+    const isActive = await notice.isActive(client);
+    if (!isActive.ok) return { failed: isActive.failure };
+    return { next: { ...state, seen: isActive.value ? "there" : "absent" } };
   }
   const done = await notice[plan.do](client);
   if (!done.ok) return { failed: done.failure };
@@ -104,5 +104,5 @@ function report(
   if (next?.state === "Announced") own.emit("Normal", "UpgradeAnnounced", texts.announced);
   if (next?.state === "Skipped" && next.message)
     own.emit("Warning", "AnnouncementFailed", `${texts.notAnnounced} ${next.message}`);
-  if (next?.state === "Skipped" && !next.message) own.emit("Normal", "UpgradeAnnounced", texts.thereBefore);
+  if (next?.state === "Skipped" && !next.message) own.emit("Normal", "UpgradeAnnounced", texts.existedBefore);
 }

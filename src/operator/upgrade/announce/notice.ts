@@ -12,7 +12,7 @@ export interface Notice {
   /** Feature that the license must include, by its name in coderd. */
   readonly feature: string;
   /** Whether the notice exists in coderd, regardless of who created it. */
-  readonly isThere: (client: CoderClient) => Answer<boolean>;
+  readonly isActive: (client: CoderClient) => Answer<boolean>;
   readonly announce: (client: CoderClient) => Answer<void>;
   readonly putBack: (client: CoderClient) => Answer<void>;
   readonly texts: {
@@ -21,7 +21,7 @@ export interface Notice {
     /** Followed by the reason. */
     readonly notAnnounced: string;
     readonly notEnded: string;
-    readonly thereBefore: string;
+    readonly existedBefore: string;
   };
 }
 
@@ -33,7 +33,7 @@ export function bannerNotice(message: string): Notice {
   return {
     name: "banner",
     feature: "appearance",
-    isThere: async (client) => {
+    isActive: async (client) => {
       const seen = await client.appearance();
       return seen.ok ? succeeded(seen.value.banners.some((banner) => banner.message === message)) : seen;
     },
@@ -48,7 +48,7 @@ export function bannerNotice(message: string): Notice {
       ended: "The upgrade banner was removed.",
       notAnnounced: "The upgrade banner is not shown.",
       notEnded: "The upgrade banner is not removed yet.",
-      thereBefore: "A banner with the same message existed before the upgrade and remains.",
+      existedBefore: "A banner with the same message existed before the upgrade and remains.",
     },
   };
 }
@@ -74,7 +74,7 @@ function withoutLast(banners: readonly Banner[], message: string): Banner[] {
 export const prebuildsNotice: Notice = {
   name: "prebuilds",
   feature: "workspace_prebuilds",
-  isThere: (client) => client.prebuildsPaused(),
+  isActive: (client) => client.prebuildsPaused(),
   announce: (client) => client.setPrebuildsPaused(true),
   putBack: (client) => client.setPrebuildsPaused(false),
   texts: {
@@ -82,6 +82,6 @@ export const prebuildsNotice: Notice = {
     ended: "Prebuilds were resumed after the upgrade.",
     notAnnounced: "Prebuilds are not paused for the upgrade.",
     notEnded: "Prebuilds are not resumed yet.",
-    thereBefore: "Prebuilds were paused before the upgrade and stay paused.",
+    existedBefore: "Prebuilds were paused before the upgrade and stay paused.",
   },
 };

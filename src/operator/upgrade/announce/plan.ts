@@ -38,10 +38,10 @@ const rest: NoticePlan = { do: "rest" };
 /** The next action for one notice. */
 export function planNotice(facts: NoticeFacts): NoticePlan {
   if (facts.phase === "keep") return rest;
-  return facts.phase === "announce" ? toAnnounce(facts) : toPutBack(facts);
+  return facts.phase === "announce" ? planAnnouncement(facts) : planRemoval(facts);
 }
 
-function toAnnounce({ record, text, obstacle, seen }: NoticeFacts): NoticePlan {
+function planAnnouncement({ record, text, obstacle, seen }: NoticeFacts): NoticePlan {
   if (record && record.state !== "Announcing") return rest;
   if (obstacle) return record ? rest : skip(obstacle);
   if (!seen) return { do: "look" };
@@ -52,7 +52,7 @@ function toAnnounce({ record, text, obstacle, seen }: NoticeFacts): NoticePlan {
     : enter({ state: "Announcing", ...(text === undefined ? {} : { text }) });
 }
 
-function toPutBack({ record, obstacle, seen }: NoticeFacts): NoticePlan {
+function planRemoval({ record, obstacle, seen }: NoticeFacts): NoticePlan {
   if (!record) return rest;
   if (record.state === "Skipped") return enter(undefined);
   if (obstacle) return rest;

@@ -8,11 +8,11 @@ import {
   type StepResult,
   type Stored,
 } from "kube-controller-runtime";
-import { clusterIPOf, leadsToOurPods, type Served, service } from "./service.ts";
+import { clusterIPOf, selectsOwnPods, service, type WithService } from "./service.ts";
 
 /** State of the Service. */
-export interface ServedBy {
-  readonly leadsToOurPods: boolean;
+export interface ServiceState {
+  readonly selectsOwnPods: boolean;
   readonly clusterIP: string | undefined;
 }
 
@@ -23,8 +23,8 @@ export interface ServedBy {
 export async function ensureService(
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
   { children }: { readonly children: Pick<Children, "apply" | "converge" | "owns"> },
-  served: Served & { readonly replicas: number; readonly leaveHandedOver?: boolean },
-): Promise<StepResult<object, ServedBy>> {
+  served: WithService & { readonly replicas: number; readonly leaveHandedOver?: boolean },
+): Promise<StepResult<object, ServiceState>> {
   const desired = service(served);
   const isOurs = deployment !== undefined && children.owns(deployment, owner);
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
@@ -36,6 +36,6 @@ export async function ensureService(
   }
   await children.converge(Service, [desired], owner);
   const message = `Service "${served.childName}" serves port ${served.service.port}.`;
-  const value = { leadsToOurPods: leadsToOurPods(served, present), clusterIP: clusterIPOf(present) };
+  const value = { selectsOwnPods: selectsOwnPods(served, present), clusterIP: clusterIPOf(present) };
   return { ...applied(message), value };
 }

@@ -4,7 +4,7 @@ import type { ExposeSpec, GatewayExposure, IngressExposure } from "../../../api/
 import { childMetadata } from "../../names.ts";
 import { defined, trimmed, unlessEmpty } from "../../normalize.ts";
 import type { HTTPRoute, ListenerSet, ParentReference } from "./gateway.ts";
-import { plainHttpPort, type Served } from "./service.ts";
+import { plainHttpPort, type WithService } from "./service.ts";
 
 /** Host names for users. The wildcard host is for workspace applications. */
 interface Hosts {
@@ -77,7 +77,7 @@ export function exposedURL(exposure: Exposure): string | undefined {
  * An object that can be exposed. Traffic uses the HTTP port of its Service, which ingress controllers and
  * Gateways use by default.
  */
-export interface Exposed extends Served {
+export interface Exposed extends WithService {
   readonly exposure: Exposure;
 }
 

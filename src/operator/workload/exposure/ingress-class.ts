@@ -23,7 +23,7 @@ export function namesIngressClass({ spec }: Stored<Exposing>): string[] {
 }
 
 /** For `watches`: all objects with an ingress class, because the message lists the existing classes. */
-export function thoseNamingIngressClasses<T extends KubeObject>(kind: Kind<T>) {
+export function objectsWithIngressClass<T extends KubeObject>(kind: Kind<T>) {
   return (_: Stored<IngressClass>, caches: Caches): ObjectKey[] =>
     caches.of(kind).byIndex(INGRESS_CLASS_INDEX, NAMED).map(keyOfObject);
 }

@@ -4,14 +4,14 @@ import {
   clusterURL,
   isSameService,
   plainHttpPort,
-  type Served,
   service,
   serviceSettings,
+  type WithService,
 } from "./service.ts";
 
 const target = { name: "http", containerPort: 8080, protocol: "TCP" };
 
-function served(port?: number, { tls = false } = {}): Served {
+function served(port?: number, { tls = false } = {}): WithService {
   return {
     app: "coder-control-plane",
     identity: { name: "coder", namespace: "dev", uid: "1" },

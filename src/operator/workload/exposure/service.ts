@@ -25,7 +25,7 @@ export interface ServiceSettings {
 }
 
 /** An object with a Service: a control plane or a workspace proxy. */
-export interface Served extends Parent {
+export interface WithService extends Parent {
   readonly childName: string;
   readonly service: ServiceSettings;
 }
@@ -55,7 +55,7 @@ function verbatim(spec: ServiceSpec): ServiceSettings["verbatim"] {
   return defined({ ...given, sessionAffinity });
 }
 
-export function service(served: Served): Service {
+export function service(served: WithService): Service {
   const { childName, service: settings } = served;
   return {
     apiVersion: "v1",
@@ -87,19 +87,19 @@ export function plainHttpPort({ port, tls }: ServiceSettings): number {
 }
 
 /** In-cluster URL of the Service, always with a port, for the status and for requests of the operator. */
-export function clusterURL(served: Served, clusterDomain: string): string {
+export function clusterURL(served: WithService, clusterDomain: string): string {
   const { scheme, port } = endpoint(served.service);
   return `${scheme}://${serviceHost(served, clusterDomain)}:${port}`;
 }
 
 /** In-cluster URL without the default port of the scheme, for users and cookies. */
-export function clusterAccessURL(served: Served, clusterDomain: string): string {
+export function clusterAccessURL(served: WithService, clusterDomain: string): string {
   const { scheme, port, impliedPort } = endpoint(served.service);
   const origin = `${scheme}://${serviceHost(served, clusterDomain)}`;
   return port === impliedPort ? origin : `${origin}:${port}`;
 }
 
-export function serviceHost({ childName, identity }: Served, clusterDomain: string): string {
+export function serviceHost({ childName, identity }: WithService, clusterDomain: string): string {
   return `${childName}.${identity.namespace}.svc.${clusterDomain}`;
 }
 
@@ -123,7 +123,7 @@ function plain(url: string): string {
  * Whether the Service to which the operator sends tokens selects its own pods. Otherwise, users who can write
  * Services but not read Secrets could redirect tokens to themselves.
  */
-export function leadsToOurPods(served: Served, present: Service | undefined): boolean {
+export function selectsOwnPods(served: WithService, present: Service | undefined): boolean {
   if (!present || controllerOf(present)?.uid !== served.identity.uid) return false;
   const { type, selector } = present.spec ?? {};
   return type !== "ExternalName" && isDeepStrictEqual(selector, commonLabels(served));

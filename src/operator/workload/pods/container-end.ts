@@ -125,7 +125,7 @@ function durationText(ms: number): string {
 }
 
 /** Excludes `error=`, a field of log lines that may be unrelated. */
-const NAMES_ERROR = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
+const ERROR_LINE = /\b(error|fatal|panic)\b(?!=)[^:]*:/i;
 
 /** Coder counts several errors in one line and lists them below, with the cause last. */
 const LISTED_ERROR = /^\d+\.\s+/;
@@ -134,7 +134,7 @@ const LISTED_ERROR = /^\d+\.\s+/;
 function lastLine(message: string): string {
   const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  let index = lines.findLastIndex((line) => NAMES_ERROR.test(line.slice(0, 200)));
+  let index = lines.findLastIndex((line) => ERROR_LINE.test(line.slice(0, 200)));
   if (index < 0) return continued(lines, lines.length - 1);
   while (LISTED_ERROR.test(lines[index + 1] ?? "")) index++;
   return continued(lines, index).replace(LISTED_ERROR, "");

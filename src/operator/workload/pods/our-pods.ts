@@ -55,7 +55,7 @@ export const BUSY_MARKS: Readonly<Record<string, string>> = {
 export const podWatch = {
   ...managedByUs,
   indexes: { [POD_OWNER_INDEX]: (pod: Stored<Pod>) => [podOwnerOfLabels(pod)] },
-  transform: withoutWhatNobodyReads,
+  transform: trimPod,
   when: troubleChanged,
 };
 
@@ -116,7 +116,7 @@ export function isSteadyPod(pod: Stored<Pod>, now: number): boolean {
   return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
 }
 
-function withoutWhatNobodyReads({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
+function trimPod({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {
   const { annotations = {}, managedFields: _, ...kept } = metadata;
   const marks = Object.entries(annotations).filter(([name]) => name in BUSY_MARKS);
   const { phase, conditions = [], initContainerStatuses = [], containerStatuses = [] } = status;

@@ -8,8 +8,8 @@ const MAX_TEXT_LENGTH = 300;
 /** Time that a pod may wait for a node, as in kstatus. */
 const SCHEDULE_MS = 15_000;
 
-const ROOM_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
-const BIND_ADVICE =
+const SCHEDULING_ADVICE = "Add nodes, or change resources, nodeSelector, tolerations or affinity.";
+const VOLUME_ADVICE =
   "Correct the storage class of the claim, or add a volume for it; run kubectl describe pvc for details.";
 
 const PULL_REASONS: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ const START_REASONS: ReadonlySet<string> = new Set([
 const NO_SUCH_IMAGE = /not found|no such image|manifest unknown|does not exist|invalid reference/i;
 
 /**
- * Why a pod is not ready or does not remain ready. The message changes only with the cause. `mayPass` is set
+ * Why a pod is not ready or does not remain ready. The message changes only with the cause. `mayResolve` is set
  * if the cluster may resolve it without a change of the pod, for example when a node joins or a registry
  * recovers.
  */
@@ -43,7 +43,7 @@ export type PodTrouble =
   | {
       readonly kind: "found";
       readonly message: string;
-      readonly mayPass: boolean;
+      readonly mayResolve: boolean;
       /** When it is resolved, unless it happens again. */
       readonly afterMs?: number;
       /** A container ended and has been running again for a short time. */
@@ -79,16 +79,16 @@ export function worst(troubles: readonly PodTrouble[]): Extract<PodTrouble, { ki
 }
 
 /** Delay before a stuck pod without a known cause is checked again. */
-const LOOK_AGAIN_MS = 15_000;
+const RECHECK_MS = 15_000;
 
 function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): PodTrouble | undefined {
   const found = stuckSince(pod);
   if (!found) return undefined;
   if (now < found.dueAt) return { kind: "perhaps", afterMs: found.dueAt - now };
   const cause = stuckCause(found, warnings, now);
-  if (!cause) return { kind: "perhaps", afterMs: LOOK_AGAIN_MS };
+  if (!cause) return { kind: "perhaps", afterMs: RECHECK_MS };
   const message = `Pod "${pod.metadata.name}": ${sentence(cause.what, cause.detail, cause.advice)}`;
-  return { kind: "found", message, mayPass: true, afterMs: LOOK_AGAIN_MS };
+  return { kind: "found", message, mayResolve: true, afterMs: RECHECK_MS };
 }
 
 /** An init container that ends with exit code 0 has completed. */
@@ -101,12 +101,12 @@ function containerTrouble(container: ContainerStatus, pod: Stored<Pod>, now: num
   const obstacle = startObstacle(container);
   if (obstacle) {
     const message = `Pod "${metadata.name}": ${obstacle}`;
-    return { kind: "found", message, mayPass: mayBePulledLater(container) };
+    return { kind: "found", message, mayResolve: mayBePulledLater(container) };
   }
   const end = endOf(container, pod, now);
   if (!end) return undefined;
   const message = `Pod "${metadata.name}": ${explainEnd(container, end, metadata)}`;
-  const found = { kind: "found", message, mayPass: false } as const;
+  const found = { kind: "found", message, mayResolve: false } as const;
   if (!end.settling) return found;
   const { leftMs: afterMs, isLooping } = end.settling;
   return { ...found, afterMs, ...(isLooping ? {} : { isSettling: true }) };
@@ -154,11 +154,11 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
   const since = Date.parse(String(scheduled.lastTransitionTime ?? metadata.creationTimestamp));
   const afterMs = since + SCHEDULE_MS - now;
   if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "perhaps", afterMs };
-  const advice = missing ?? (/unbound immediate/.test(message) ? BIND_ADVICE : ROOM_ADVICE);
+  const advice = missing ?? (/unbound immediate/.test(message) ? VOLUME_ADVICE : SCHEDULING_ADVICE);
   return {
     kind: "found",
     message: `Pod "${metadata.name}": ${sentence("it cannot be scheduled", message, advice)}`,
-    mayPass: true,
+    mayResolve: true,
   };
 }
 
@@ -174,7 +174,7 @@ function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
     return undefined;
   const advice = `Recover the node, or delete the pod. See: kubectl -n ${metadata.namespace} get pod ${metadata.name} -o wide`;
   const message = `Pod "${metadata.name}": ${sentence("its node is not responding", "", advice)}`;
-  return { kind: "found", message, mayPass: true };
+  return { kind: "found", message, mayResolve: true };
 }
 
 /** Removes the preemption details, which contain changing numbers or repeat the cause. */

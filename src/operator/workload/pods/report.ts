@@ -52,7 +52,7 @@ export interface PodChange {
 }
 
 /** Reports the running pods while none may be started or changed. */
-export function leavePods(
+export function reportUnchangedPods(
   deployment: Deployment | undefined,
   runner: PodRunner,
   seen: PodsSeen,
@@ -78,7 +78,7 @@ export function reportPods(
     status,
     condition,
     value: { ready: status.readyReplicas, rollout, isServing: condition.status === "True" },
-    ...(rollout.lookAgainMs === undefined ? {} : { requeueAfterMs: rollout.lookAgainMs }),
+    ...(rollout.recheckMs === undefined ? {} : { requeueAfterMs: rollout.recheckMs }),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Deployment } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { rolloutMoved } from "./rollout.ts";
+import { rolloutChanged } from "./rollout.ts";
 
 const condition = {
   type: "Progressing",
@@ -34,5 +34,5 @@ test.each<[string, NonNullable<Deployment["status"]>, boolean]>([
 ])("whether a Deployment's rollout has moved: %s", (_, after, moved) => {
   const previous = stored<Deployment>({ status });
   const object = stored<Deployment>({ status: after }, { resourceVersion: "2" });
-  expect(rolloutMoved({ type: "updated", object, previous, ownWrite: false, fromList: false })).toBe(moved);
+  expect(rolloutChanged({ type: "updated", object, previous, ownWrite: false, fromList: false })).toBe(moved);
 });

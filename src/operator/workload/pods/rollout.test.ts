@@ -95,8 +95,8 @@ describe("a rollout", () => {
       state: "stalled",
       cause:
         "Pods cannot be created: a pod is forbidden: exceeded quota: small, requested: pods=1, used: pods=2.",
-      mayPass: true,
-      lookAgainMs: 15_000,
+      mayResolve: true,
+      recheckMs: 15_000,
     });
   });
 
@@ -161,11 +161,11 @@ describe("the cause of a stalled rollout", () => {
     ["a registry that does not have the image", "ErrImagePull", "coder:x: not found", false],
     ["an image without a name", "InvalidImageName", "", false],
     ["a Secret that is missing", "CreateContainerConfigError", 'secret "db" not found', false],
-  ])("may pass by itself or not: %s", (_, reason, message, mayPass) => {
-    const { mayPass: found = false } = causeWith(
+  ])("may pass by itself or not: %s", (_, reason, message, mayResolve) => {
+    const { mayResolve: found = false } = causeWith(
       aPod("coder-1", { state: { waiting: { reason, message } } }),
-    ) as { readonly mayPass?: boolean };
-    expect(found).toBe(mayPass);
+    ) as { readonly mayResolve?: boolean };
+    expect(found).toBe(mayResolve);
   });
 
   test("is the same while a kubelet pulls and while it waits to pull again", () => {
@@ -227,7 +227,7 @@ describe("the cause of a stalled rollout", () => {
         state: "stalled",
         cause:
           'Pod "coder-1": container "coder" crashes with exit code 3 (3 restarts in 30 seconds). See: kubectl -n team logs coder-1 -c coder --previous',
-        lookAgainMs: 10 * 60_000 - 30_000,
+        recheckMs: 10 * 60_000 - 30_000,
       });
       const later = NOW + 10 * 60_000;
       expect(rolloutOf(aDeployment({}), { pods: [looping], now: later })).toEqual({ state: "complete" });
@@ -354,7 +354,7 @@ describe("the cause of a stalled rollout", () => {
           ],
         },
       );
-    expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", lookAgainMs: 5_000 });
+    expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", recheckMs: 5_000 });
     expect(causeWith(unscheduled("2026-01-01T11:58:00Z"))).toMatchObject({
       cause: expect.stringContaining(
         "it cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
@@ -371,7 +371,7 @@ describe("the cause of a stalled rollout", () => {
       );
     expect(causeWith(withReason())).toMatchObject({
       cause: expect.stringContaining('Pod "coder-1": its node is not responding. Recover'),
-      mayPass: true,
+      mayResolve: true,
     });
     expect(causeWith(withReason("ReadinessGatesNotReady"))).toEqual({ state: "moving" });
   });

@@ -9,7 +9,7 @@ import {
   type Pod,
   type Stored,
 } from "kube-controller-runtime";
-import { templateOf } from "./our-pods.ts";
+import { templateOf } from "./owned-pods.ts";
 import { podTrouble, short, worst } from "./pod-trouble.ts";
 import type { PodWarnings } from "./warnings.ts";
 
@@ -23,17 +23,17 @@ import type { PodWarnings } from "./warnings.ts";
  *     stalled ◀────────────────────a cause──────────────────────┘
  */
 export type Rollout =
-  | { readonly state: "complete"; readonly lookAgainMs?: number }
+  | { readonly state: "complete"; readonly recheckMs?: number }
   /** All pods match the newest spec, which was rolled out before. Only their number differs. */
-  | { readonly state: "scaling"; readonly lookAgainMs?: number }
-  | { readonly state: "moving"; readonly lookAgainMs?: number }
+  | { readonly state: "scaling"; readonly recheckMs?: number }
+  | { readonly state: "moving"; readonly recheckMs?: number }
   /** It makes no progress, or does not last. The cause is a sentence. */
-  | ({ readonly state: "stalled"; readonly lookAgainMs?: number } & Hindrance);
+  | ({ readonly state: "stalled"; readonly recheckMs?: number } & StallCause);
 
-export interface Hindrance {
+export interface StallCause {
   readonly cause: string;
   /** Whether the cluster may resolve it without a change of the spec. */
-  readonly mayPass?: boolean;
+  readonly mayResolve?: boolean;
   /** Whether a container ended recently and is running again. */
   readonly isSettling?: boolean;
   /** Whether only the progress deadline was exceeded: the pods may still be starting. */
@@ -100,25 +100,25 @@ function isScaling(deployment: Deployment): boolean {
 /** Pod Security lists every violation with the field to set. */
 export const MAX_REFUSAL = 1_000;
 
-type Again = { readonly lookAgainMs?: number };
+type Again = { readonly recheckMs?: number };
 
-function causeOf(deployment: Deployment, seen: PodsSeen): (Hindrance & Again) | Again {
+function causeOf(deployment: Deployment, seen: PodsSeen): (StallCause & Again) | Again {
   if (!isObserved(deployment)) return {};
   const troubles = newest(seen.pods).flatMap(
     (pod) => podTrouble(pod, seen.now, seen.warnings?.get(pod.metadata.uid)) ?? [],
   );
   const waits = troubles.flatMap(({ afterMs }) => afterMs ?? []);
-  const again = waits.length > 0 ? { lookAgainMs: Math.min(...waits) } : {};
+  const again = waits.length > 0 ? { recheckMs: Math.min(...waits) } : {};
   const found = worst(troubles);
   const refusal = refusalOf(deployment, seen);
   if (refusal !== undefined) {
     // An existing pod is more informative than a rejected one, and the rejection may already be outdated.
     const cause = found ? `${found.message} ${explainRefusal(refusal)}` : explainRefusal(refusal);
-    return { cause, mayPass: true, lookAgainMs: REFUSAL_AGAIN_MS };
+    return { cause, mayResolve: true, recheckMs: REFUSAL_AGAIN_MS };
   }
   if (found) {
-    const { message: cause, mayPass, isSettling } = found;
-    return { cause, ...(mayPass ? { mayPass } : {}), ...(isSettling ? { isSettling } : {}), ...again };
+    const { message: cause, mayResolve, isSettling } = found;
+    return { cause, ...(mayResolve ? { mayResolve } : {}), ...(isSettling ? { isSettling } : {}), ...again };
   }
   const progressing = conditionOf(deployment, "Progressing");
   if (progressing?.status !== "False") return again;
@@ -177,7 +177,7 @@ function readOf({ status = {} }: WithRollout): object {
 }
 
 /** For Deployments: ignores irrelevant status updates. */
-export function rolloutMoved(change: Change<WithRollout>): boolean {
+export function rolloutChanged(change: Change<WithRollout>): boolean {
   const { object, previous } = change;
   if (contentChanged(change) || !previous) return true;
   return !isDeepStrictEqual(readOf(previous), readOf(object));

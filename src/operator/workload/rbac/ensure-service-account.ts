@@ -56,14 +56,18 @@ export async function ensureServiceAccount(
     const isOurs = present && controllerOf(present)?.uid === owner.object.metadata.uid;
     if (isOurs) await children.release(ServiceAccount, present, owner);
     await children.converge(ServiceAccount, [], owner);
-    return usersAccount(name, owner, account);
+    return userManagedAccount(name, owner, account);
   }
   await children.converge(ServiceAccount, [desired], owner);
   return applied(`ServiceAccount "${name}" exists.`);
 }
 
 /** Pods cannot start without the account, and the user must create it. */
-function usersAccount(name: string, { object }: Owner, { exists }: ObservedAccount): StepResult<object> {
+function userManagedAccount(
+  name: string,
+  { object }: Owner,
+  { exists }: ObservedAccount,
+): StepResult<object> {
   if (exists.status === "rejected") throw exists.reason;
   if (!exists.value) {
     const message = `ServiceAccount "${name}" does not exist in namespace "${object.metadata.namespace}"; create it, or remove spec.serviceAccount.disableCreate.`;

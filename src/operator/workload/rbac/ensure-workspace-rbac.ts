@@ -118,7 +118,7 @@ async function removeForeignGrants(
 ): Promise<void> {
   const roles = new Set(keep.map(({ role }) => keyOfObject(role)));
   const roleBindings = new Set(keep.map(({ roleBinding }) => keyOfObject(roleBinding)));
-  const owner = abroad(grants);
+  const owner = inOtherNamespaces(grants);
   for (const binding of grants.foreign.roleBindings) {
     if (!roleBindings.has(keyOfObject(binding))) await children.remove(RoleBinding, binding, owner);
   }
@@ -136,7 +136,7 @@ async function applyForeign(
   grants: Grants,
   { children }: Granting,
 ): Promise<string[]> {
-  const owner = abroad(grants);
+  const owner = inOtherNamespaces(grants);
   const missing = wanted.map(async ({ namespace, role, roleBinding }) => {
     try {
       // Kubernetes rejects a binding to a Role that does not exist.
@@ -152,7 +152,7 @@ async function applyForeign(
 }
 
 /** Adds the labels that identify the owner of objects in other namespaces. */
-function abroad({ owner, identity, tie }: Grants): Owner {
+function inOtherNamespaces({ owner, identity, tie }: Grants): Owner {
   return { ...owner, labels: { ...owner.labels, ...tie.labelsOf(identity) } };
 }
 

@@ -2,7 +2,7 @@ import { type Clock, explain, isTransient, type Random } from "kube-controller-r
 import type { CoderFailure } from "../../../coder/failure.ts";
 import { rateLimitDelay } from "../../../coder/rate-limit.ts";
 import type { Result as Outcome } from "../../../coder/result.ts";
-import { isSameService, leadsToOurPods } from "../../workload/exposure/service.ts";
+import { isSameService, selectsOwnPods } from "../../workload/exposure/service.ts";
 import { readCredentials } from "../credentials.ts";
 import { findCoderd } from "../find-coderd.ts";
 import type { Environment, Snapshot } from "../observe.ts";
@@ -44,7 +44,7 @@ async function remove(
   const session = access.value?.kind === "session" ? access.value : memory.session;
   if (!session) return (coderd.value ? access : coderd).condition?.message;
   const { controlPlane } = session.coderd;
-  if (controlPlane && !leadsToOurPods(controlPlane.settings, snapshot.coderdService))
+  if (controlPlane && !selectsOwnPods(controlPlane.settings, snapshot.coderdService))
     return `The Service of CoderControlPlane "${controlPlane.settings.identity.name}" selects other pods.`;
   if (!isSameService(session.coderd.url, snapshot.object.status?.coderURL))
     return `The operator now has credentials for ${session.coderd.url}.`;

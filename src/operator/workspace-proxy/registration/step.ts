@@ -2,7 +2,7 @@ import { blocked, fingerprint, Secret, type Settled, settle } from "kube-control
 import type { CoderFailure } from "../../../coder/failure.ts";
 import type { WorkspaceProxy } from "../../../coder/model.ts";
 import { lacksLicense, reasonOf, withAdvice } from "../../coderd/failure.ts";
-import type { SeenProxy } from "../memory.ts";
+import type { ObservedProxy } from "../memory.ts";
 import type { Environment, Snapshot } from "../observe.ts";
 import type { Access, ProxySession } from "../session.ts";
 import { type Registration, registrationOf, tokenKeyOf } from "../spec.ts";
@@ -18,12 +18,12 @@ import type { RegistrationPlan } from "./plan.ts";
 import { tokenSecret } from "./token-secret.ts";
 
 /** Interval to check the existence, the token and the health of the proxy in coderd. */
-const LOOK_EVERY_MS = 60_000;
+const CHECK_EVERY_MS = 60_000;
 /**
  * Initial interval while the proxy is unhealthy, because starting pods report within seconds. Later intervals
  * are longer.
  */
-const LOOK_AGAIN_MS = 5_000;
+const RECHECK_MS = 5_000;
 
 /** The proxy's token and, if coderd could be asked, its view of the proxy. */
 export interface RegisteredAs {
@@ -50,7 +50,7 @@ export async function ensureRegistration(
   const { keptToken, now, object } = snapshot;
   const { registration: backoff, seen } = environment.memory;
   const inputs = inputsOf(access, registration, keptToken);
-  const isRecent = seen?.inputs === inputs && nextLookMs(seen, now) > 0;
+  const isRecent = seen?.inputs === inputs && nextCheckMs(seen, now) > 0;
   const recent = isRecent ? seen.record : undefined;
   const run = { snapshot, environment, registration, session: access, recent };
   const start = { object, keptToken, coderd: undefined, isFresh: false };
@@ -105,14 +105,14 @@ async function keep(
   return {
     condition: { status: "True", reason: "Registered", message },
     status: registered(record, run),
-    requeueAfterMs: nextLookMs(memory.seen, now),
+    requeueAfterMs: nextCheckMs(memory.seen, now),
     value: { token, seen: record },
   };
 }
 
-function nextLookMs({ at, since, record }: SeenProxy, now: number): number {
+function nextCheckMs({ at, since, record }: ObservedProxy, now: number): number {
   const isWell = record.status === "ok";
-  const everyMs = isWell ? LOOK_EVERY_MS : Math.min(LOOK_EVERY_MS, Math.max(LOOK_AGAIN_MS, at - since));
+  const everyMs = isWell ? CHECK_EVERY_MS : Math.min(CHECK_EVERY_MS, Math.max(RECHECK_MS, at - since));
   return at + everyMs - now;
 }
 

@@ -3,7 +3,7 @@ import { maskCoderSecrets } from "../../../coder/redact.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
-import { BUSY_MARKS } from "../../../operator/workload/pods/our-pods.ts";
+import { BUSY_MARKS } from "../../../operator/workload/pods/owned-pods.ts";
 import { KnownSecrets, REDACTED } from "./known-secrets.ts";
 
 /** Any value below these fields may be a secret that cannot be told from other text. */

@@ -7,7 +7,7 @@ import type {
 import { withDefaults as controlPlaneOf } from "../../../operator/coderd/settings.ts";
 import { controlPlaneDeployment } from "../../../operator/control-plane/deployment.ts";
 import { controlPlaneGrants } from "../../../operator/control-plane/workspace-grants.ts";
-import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
+import { DEFAULT_CLUSTER_DOMAIN } from "../../../operator/names.ts";
 import { provisionerDeployment } from "../../../operator/provisioner/deployment.ts";
 import { withDefaults as provisionerOf } from "../../../operator/provisioner/spec.ts";
 import { provisionerGrants } from "../../../operator/provisioner/workspace-grants.ts";
@@ -47,7 +47,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
   return present([
     serviceAccount(controlPlane),
     ...controlPlaneGrants(controlPlane).flatMap(({ role, roleBinding }) => [role, roleBinding]),
-    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: USUAL_CLUSTER_DOMAIN }),
+    controlPlaneDeployment(controlPlane, { envFromNames: new Set(), clusterDomain: DEFAULT_CLUSTER_DOMAIN }),
     service(controlPlane),
     ingress(controlPlane),
     ...httpRoutes(controlPlane),
@@ -57,7 +57,7 @@ function ofControlPlane(stored: Stored<CoderControlPlane>): KubeObject[] {
 
 function ofProvisioner(stored: Stored<CoderProvisioner>): KubeObject[] {
   const provisioner = provisionerOf(stored);
-  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${USUAL_CLUSTER_DOMAIN}`;
+  const coderURL = `http://${CONTROL_PLANE_NAME}.${provisioner.identity.namespace}.svc.${DEFAULT_CLUSTER_DOMAIN}`;
   return present([
     serviceAccount(provisioner),
     ...provisionerGrants(provisioner).flatMap(({ role, roleBinding }) => [role, roleBinding]),
@@ -80,7 +80,7 @@ function ofProxy(stored: Stored<CoderWorkspaceProxy>): KubeObject[] {
       token: credentials.kind === "given" ? credentials.token : { name: UNKNOWN, key: UNKNOWN },
       tokenChecksum: COMPUTED,
       envFromNames: new Set(),
-      clusterDomain: USUAL_CLUSTER_DOMAIN,
+      clusterDomain: DEFAULT_CLUSTER_DOMAIN,
     }),
     service(proxy),
     ingress(proxy),

@@ -1,4 +1,4 @@
-import { USUAL_CLUSTER_DOMAIN } from "../../../operator/names.ts";
+import { DEFAULT_CLUSTER_DOMAIN } from "../../../operator/names.ts";
 import { defined, unlessEmpty } from "../../../operator/normalize.ts";
 import { provisionerAccount } from "./chart-defaults.ts";
 import { CONTROL_PLANE_NAME } from "./control-plane.ts";
@@ -91,7 +91,7 @@ function isOfKey(variable: Json): boolean {
 /** The operator sets the in-cluster address by itself; another address is kept. */
 function isOwnCoderd(variable: Json, { namespace }: Release): boolean {
   if (!isObject(variable) || variable.name !== "CODER_URL") return false;
-  const domains = ["", `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.${USUAL_CLUSTER_DOMAIN}`];
+  const domains = ["", `.${namespace}`, `.${namespace}.svc`, `.${namespace}.svc.${DEFAULT_CLUSTER_DOMAIN}`];
   const host = URL.parse(`${variable.value}`)?.hostname;
   return domains.some((domain) => host === `${CONTROL_PLANE_NAME}${domain}`);
 }

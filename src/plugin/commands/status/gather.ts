@@ -15,7 +15,7 @@ import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_EVENTS, podsByOwner } from "../../objects.ts";
 import { certificateSecrets } from "./certificates.ts";
 import { type Exposable, Gateway, type Gateways, parentsOf } from "./gateways.ts";
-import { askQueues, type QueueSight } from "./queues.ts";
+import { askQueues, type QueueObservation } from "./queues.ts";
 
 /** The data of a report, read once. */
 export interface Gathered {
@@ -29,7 +29,7 @@ export interface Gathered {
   readonly secrets: ReadonlyMap<string, Stored<Secret> | undefined>;
   readonly gateways: Gateways;
   /** By organization ID; absent if coderd was not asked. */
-  readonly queues: ReadonlyMap<string, QueueSight> | undefined;
+  readonly queues: ReadonlyMap<string, QueueObservation> | undefined;
   /** Whether control planes could be listed. */
   readonly isReadable: boolean;
 }

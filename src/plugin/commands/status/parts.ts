@@ -17,10 +17,10 @@ import type {
 } from "../../../api/v1alpha1/kinds.ts";
 import { defined } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
-import { BUSY_MARKS, isReadyPod, isSteadyPod } from "../../../operator/workload/pods/our-pods.ts";
+import { BUSY_MARKS, isReadyPod, isSteadyPod } from "../../../operator/workload/pods/owned-pods.ts";
 import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
 import { typedName } from "../../objects.ts";
-import { type QueueSight, seenIn } from "./queues.ts";
+import { type QueueObservation, seenIn } from "./queues.ts";
 import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
 
 export function stateOf(conditions: readonly Condition[] | undefined, type: string): State | undefined {
@@ -33,7 +33,7 @@ interface PoolSources {
   /** The pods of the pool; absent if they could not be read. */
   readonly pods: readonly Stored<Pod>[] | undefined;
   /** The queue of its organization; absent if coderd was not asked. */
-  readonly queue: QueueSight | undefined;
+  readonly queue: QueueObservation | undefined;
   readonly now: number;
 }
 

@@ -19,7 +19,7 @@ import type { Gaps } from "../../gaps.ts";
 /**
  * The queue of an organization as coderd shows it to the user; fields that coderd does not show are absent.
  */
-export interface QueueSight {
+export interface QueueObservation {
   readonly daemons: readonly ProvisionerDaemon[] | undefined;
   readonly waiting: readonly ProvisionerJob[] | undefined;
 }
@@ -29,7 +29,7 @@ export async function askQueues(
   pools: readonly Stored<CoderProvisioner>[],
   coderd: PersonalCoderd,
   gaps: Gaps,
-): Promise<ReadonlyMap<string, QueueSight>> {
+): Promise<ReadonlyMap<string, QueueObservation>> {
   const ids = new Set(pools.flatMap(({ status }) => status?.organizationID ?? []));
   const asked = [...ids].map(async (id) => {
     return [id, await askQueue(`/api/v2/organizations/${encodeURIComponent(id)}`, coderd, gaps)] as const;
@@ -38,7 +38,7 @@ export async function askQueues(
 }
 
 /** A member of an organization may read its daemons, but not its builds. */
-async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps): Promise<QueueSight> {
+async function askQueue(organization: string, coderd: PersonalCoderd, gaps: Gaps): Promise<QueueObservation> {
   const [daemons, waiting] = await Promise.allSettled([
     coderd
       .get(`${organization}/provisionerdaemons?limit=0`)
@@ -70,7 +70,7 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
  * not terminating count.
  */
 export function seenIn(
-  { daemons, waiting }: QueueSight,
+  { daemons, waiting }: QueueObservation,
   pool: Stored<CoderProvisioner>,
   steady: readonly Stored<Pod>[] | undefined,
 ) {
