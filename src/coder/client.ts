@@ -40,7 +40,7 @@ export interface CoderClient extends InsideCalls {
   organizations(): CoderResult<readonly model.Organization[]>;
   /** By name, ID, or the alias `default`. */
   organization(nameOrId: string): CoderResult<model.Organization>;
-  /** Of an organization by name, id, or the alias `default`. */
+  /** By the name or ID of an organization, or the alias `default`. */
   provisionerKeys(nameOrId: string): CoderResult<readonly model.ProvisionerKey[]>;
   /** Returns the plaintext of the key, which coderd does not return again. coderd lowercases the name. */
   createProvisionerKey(organizationId: string, key: NewProvisionerKey): CoderResult<string>;

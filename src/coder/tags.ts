@@ -41,15 +41,15 @@ function contains(all: Tags, some: readonly (readonly [string, string])[]): bool
   return true;
 }
 
-/** What daemons of one name offer. */
+/** The tags of a pool. */
 interface Offer {
   readonly name: string;
   readonly tags: Tags;
 }
 
 /**
- * Of offers that do not serve a job, the one that lacks the fewest of its tags, and those tags. An offer that lacks none
- * has too many, as for an untagged job, and is not near.
+ * Returns the offer that lacks the fewest tags of a job that matches no offer, and these tags. Ignores offers that lack
+ * none: they have too many tags, as for an untagged job.
  */
 export function closestOffer(
   offers: readonly Offer[],

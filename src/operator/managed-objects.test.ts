@@ -18,7 +18,7 @@ describe("what the cache keeps of a child", () => {
     expect(dropLongValues(child)).toEqual(child);
   });
 
-  it("is the value that the operator wrote, and not the megabyte that somebody put beside it", () => {
+  it("is the value that the operator wrote, and not the megabyte that another user added", () => {
     const padded = secret({ data: { a: "a".repeat(MIB), token: "dG9rZW4=", z: "z".repeat(MIB) } });
     expect(dropLongValues(padded).data).toEqual({ token: "dG9rZW4=" });
   });

@@ -18,7 +18,7 @@ export interface Identity {
 /** Returns the identity of a custom resource. All kinds are namespaced. */
 export function identityOf({ metadata }: Stored<KubeObject>): Identity {
   const { name, namespace, uid } = metadata;
-  if (!namespace) throw new TypeError(`an object of ours without a namespace: "${name}"`);
+  if (!namespace) throw new TypeError(`custom resource without a namespace: "${name}"`);
   return { name, namespace, uid };
 }
 

@@ -17,7 +17,7 @@ const childrenOf: Record<string, (object: Stored<KubeObject>) => KubeObject[]> =
   CoderWorkspaceProxy: workspaceProxyChildren,
 };
 
-/** What describes an entity in coderd has no children. */
+/** Kinds that describe objects in coderd have no children. */
 const withChildren = readdirSync(samples).filter((file) => !/^(organization|group)-/.test(file));
 
 test.each(withChildren)("children of the sample %s are those that were reviewed", async (file) => {

@@ -66,7 +66,7 @@ const listener = object("A port and host name on which the Gateway listens.", {
   hostname: optional(host("Host name, which may be a wildcard. Defaults to any host name.")),
   name: objectName("Name of the listener."),
   port: port("Port on the addresses of the Gateway."),
-  protocol: choice("What it speaks.", ["HTTP", "HTTPS"]),
+  protocol: choice("Protocol of the listener.", ["HTTP", "HTTPS"]),
   tls: optional(
     object("TLS configuration of the listener.", {
       certificateRefs: list(

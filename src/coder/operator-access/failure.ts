@@ -91,7 +91,7 @@ const BY_SYSTEM_CODE: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** The code of a server that grants no TLS. */
+/** The error code if the server rejects TLS. */
 export const TLS_REFUSED = "ERR_TLS_REFUSED";
 
 const TLS_CODE = /^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_|ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO)/;

@@ -144,7 +144,7 @@ describe("while coderd can't be asked, a pool", () => {
     expect([decision?.replicas, decision?.cause]).toEqual(expected);
   });
 
-  it("forgets nothing: the delay begins anew when coderd answers again", () => {
+  it("keeps all daemons: the delay restarts when coderd responds again", () => {
     const history =
       blind(20 * MINUTE, { scaleDownDelayMs: 5 * MINUTE, history: lately(2, 30 * MINUTE) })?.history ?? [];
     expect(verdict("ii", 0, { scaleDownDelayMs: 5 * MINUTE, history })).toEqual([2, "delayed"]);
@@ -159,7 +159,7 @@ describe("a job that several pools could serve goes", () => {
     expect(shares(scenes, waiting(1, tags))).toEqual({ a: 0, b: 1 });
   });
 
-  it("to a free daemon of somebody else before a new one", () => {
+  it("to an idle foreign daemon before a new one", () => {
     const scenes = [scene("", { name: "a", tags })];
     const others = [daemon("helm", "idle", { tags: daemonTags(tags) })];
     expect(shares(scenes, waiting(2, tags), others)).toEqual({ a: 1 });

@@ -46,7 +46,7 @@ function warmMinutes(warmth: Warmth, pool: string): [number, number] | undefined
 }
 
 describe("a pool with a minimum of zero has a daemon", () => {
-  it("from so long before a workspace is due, as its schedule says, until an hour after", async () => {
+  it("from keepWarmMinutes before a workspace is due until an hour after", async () => {
     const warmth = await warmthOf([resting("pool")], [workspace(DUE)]);
     expect(warmMinutes(warmth, "pool")).toEqual([-10, 60]);
   });
@@ -56,7 +56,7 @@ describe("a pool with a minimum of zero has a daemon", () => {
     expect(isKeptWarm(warmth, "pool", DUE - 30 * MINUTE)).toBe(true);
   });
 
-  it("at all times while nobody knows what is due in so many workspaces", async () => {
+  it("at all times while there are too many workspaces to list", async () => {
     const { asked, listing, now } = coderd(Array.from({ length: 5_001 }, () => workspace(undefined)));
     const warmth = await listWarmth([resting("pool")], neverListed, listing);
     expect(isKeptWarm(warmth, "pool", now())).toBe(true);

@@ -19,7 +19,7 @@ it.each([
   ["twice as long after each further one", { failures: 3, retryAfterMs: undefined }, 60_000],
   ["two minutes at most", { failures: 30, retryAfterMs: undefined }, 120_000],
   ["for as long as coderd asks", { failures: 1, retryAfterMs: 90_000 }, 90_000],
-])("looks in vain pause %s", (_, failure, expected) => {
+])("failed polls pause %s", (_, failure, expected) => {
   expect(pauseAfterFailure({ pollMs, ...failure })).toBe(expected);
 });
 

@@ -85,7 +85,7 @@ describe("a person who asks why a build waits reads that", () => {
     ]);
   });
 
-  it("a free daemon of somebody else will take it", () => {
+  it("an idle foreign daemon will acquire it", () => {
     const stranger = daemon("helm", "idle", { tags: scene("", { tags }).pool.tags });
     expect(story([], waiting(1, tags), [stranger])).toEqual([expect.stringMatching(/a daemon is idle/)]);
   });
@@ -109,7 +109,7 @@ describe("a person who asks why a build waits reads that", () => {
   });
 });
 
-it("tags that somebody wrote to fill a status are cut, and control characters do not get through", () => {
+it("long tags are truncated, and control characters are replaced", () => {
   const many = Object.fromEntries(
     Array.from({ length: 50 }, (_, index) => [`tag${index}`, "x".repeat(4_000)]),
   );
@@ -200,7 +200,7 @@ describe("a person who asks why a pool has its number reads", () => {
   });
 });
 
-it("a queue that somebody made as costly as coderd's answer may be is explained in milliseconds", () => {
+it("the most expensive queue that coderd can return is explained in milliseconds", () => {
   const jobs = Array.from({ length: 1_000 }, (_, index) => {
     const asked = Array.from({ length: 45 }, (__, tag) => [`t${tag}`, `${index}`]);
     return waiting(1, Object.fromEntries(asked), { id: `${index}` });

@@ -93,9 +93,9 @@ describe("coderd is asked by its Service", () => {
     ["when its certificate is for both names", certificates.both, [accessURL()]],
     ["when its certificate is for that name alone", certificates.service, [accessURL()]],
     ["when its certificate is for neither", certificates.other, [accessURL()]],
-    ["when nobody gave it another URL", certificates.public, []],
+    ["when no other URL is set", certificates.public, []],
     ["when its access URL is plain HTTP", certificates.public, [accessURL(`http://${PUBLIC}`)]],
-    ["when its access URL is no URL", certificates.public, [accessURL("nonsense")]],
+    ["when its access URL is not a URL", certificates.public, [accessURL("nonsense")]],
     ["when its access URL is an address", certificates.public, [accessURL("https://[2001:db8::1]")]],
   ])("%s", (_case, pem, extraEnv) => {
     expect(addresses({ tls, extraEnv }, pem)).toEqual(throughService(url));
@@ -158,7 +158,7 @@ describe("daemons dial the access URL as it is, found by DNS", () => {
 test.each([
   ["the Secret with the certificate is missing", undefined],
   ["the certificate can't be read", "nonsense"],
-])("while %s nobody knows what pods should dial", (_case, pem) => {
+])("while %s the address for pods is unknown", (_case, pem) => {
   const { accessHost, daemons, aliases } = addresses({ tls, extraEnv: [accessURL()] }, pem);
   expect({ accessHost, daemons, aliases }).toEqual({
     accessHost: undefined,

@@ -1,6 +1,6 @@
 import type { CoderClient } from "../../coder/client.ts";
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
-import type { SharedAnswers, Sight } from "./shared-answers.ts";
+import type { Observation, SharedAnswers } from "./shared-answers.ts";
 
 /** A query for daemons, and the maximum age of the result. */
 interface DaemonQuestion {
@@ -12,7 +12,7 @@ interface DaemonQuestion {
 }
 
 /** The daemons of an organization. */
-export type DaemonObservation = Sight<readonly ProvisionerDaemon[]>;
+export type DaemonObservation = Observation<readonly ProvisionerDaemon[]>;
 
 /** Lists the daemons of an organization, once for all its pools and for the queue. */
 export function observeDaemons(

@@ -26,7 +26,7 @@ test("what a control plane reports runs those that name it", () => {
   expect(causesRun(withStatus(reported), withStatus(reported, { note: "changed" }))).toBe(true);
 });
 
-test("a control plane that has not reported yet, or changes its conditions alone, runs nobody", () => {
+test("a control plane without a report, or with a change of only its conditions, triggers no reconcile", () => {
   expect(causesRun(withStatus({}), withStatus({ phase: "Pending" }))).toBe(false);
   expect(causesRun(withStatus(reported), withStatus({ ...reported, conditions: [condition] }))).toBe(false);
 });
@@ -36,7 +36,7 @@ test.each<ControlPlaneStatus>([
   { images: ["coder@sha256:1"], pods: "1/2", replicas: 2, selector: "a=b" },
   { accessURL: "https://coder.example.com", workspaceNamespaces: ["elsewhere"] },
   { license: { tier: "premium", trial: false, seatsUsed: 3, warnings: [] } },
-])("what nobody who names a control plane reads of it runs nobody: %j", (unread) => {
+])("a change that dependents do not read triggers no reconcile: %j", (unread) => {
   expect(causesRun(withStatus(reported), withStatus({ ...reported, ...unread }))).toBe(false);
 });
 

@@ -51,8 +51,8 @@ test("an answer serves until it is older than the asker allows", async () => {
 test.each<[string, Partial<Question<Names>>]>([
   ["question", { what: "other" }],
   ["coderd", { url: "http://other" }],
-  ["token", { token: "of-somebody-else" }],
-])("nobody gets the answer that was given to another %s", async (_, changes) => {
+  ["token", { token: "of-another-user" }],
+])("a result is not shared with another %s", async (_, changes) => {
   await observe();
   await observe(changes);
   expect(asked).toHaveLength(2);
@@ -100,7 +100,7 @@ test("what this process changes shows in the answer that it has", async () => {
   expect(asked).toHaveLength(1);
 });
 
-test("what this process changes shows in an answer that was on its way, which may be from before", async () => {
+test("what this process changes shows in an answer that was on its way, which may be from an earlier request", async () => {
   tookMs = 100;
   const answer = observe();
   answers.update(subject, add);

@@ -13,7 +13,7 @@ export interface Question<T> extends Subject {
 export interface Subject {
   readonly url: string;
   readonly token: string;
-  /** What is asked for, such as the daemons of an organization. */
+  /** The requested objects, such as the daemons of an organization. */
   readonly what: string;
 }
 
@@ -25,7 +25,7 @@ interface Seen<T> {
   readonly tookMs: number;
 }
 
-export type Sight<T> =
+export type Observation<T> =
   | Seen<T>
   /**
    * coderd did not respond or rejected the request. It is not asked again before `retryInMs`, unless
@@ -42,8 +42,8 @@ export type Sight<T> =
 type Update = (value: unknown) => unknown;
 
 interface Known {
-  asking?: Promise<Sight<unknown>>;
-  /** Changes that this process made in coderd during the request: the result may or may not have them. */
+  asking?: Promise<Observation<unknown>>;
+  /** Changes that this process made in coderd during the request, which the result may not contain. */
   updates: Update[];
   last?: Seen<unknown>;
   failed?: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number };
@@ -59,7 +59,7 @@ const MAX_PAUSE_MS = 120_000;
 const FORGET_AFTER_MS = 10 * 60_000;
 
 /**
- * Asks coderd once for all objects that need the same: callers that ask during a request or soon afterwards receive the
+ * Shares requests to coderd between objects: callers that ask during a request or soon afterwards receive the
  * same result. Its state only saves requests.
  */
 export class SharedAnswers {
@@ -71,15 +71,15 @@ export class SharedAnswers {
     this.#clock = clock;
   }
 
-  async ask<T>(question: Question<T>): Promise<Sight<T>> {
+  async ask<T>(question: Question<T>): Promise<Observation<T>> {
     const now = this.#clock.now();
     this.#sweep(now);
     const known = this.#of(question);
     known.usedAt = now;
-    const asking = known.asking as Promise<Sight<T>> | undefined;
+    const asking = known.asking as Promise<Observation<T>> | undefined;
     if (asking) return asking;
     const remembered = question.maxAgeMs > 0 ? remember(known, question.maxAgeMs, now) : undefined;
-    if (remembered) return remembered as Sight<T>;
+    if (remembered) return remembered as Observation<T>;
     const asked = this.#ask(question, known).finally(() => {
       delete known.asking;
     });
@@ -87,14 +87,14 @@ export class SharedAnswers {
     return asked;
   }
 
-  /** Puts into the answer what this process has just changed at coderd. `update` must change nothing the second time. */
+  /** Applies a change that this process just made in coderd to the result. `update` must be idempotent. */
   update<T>(subject: Subject, update: (value: T) => T): void {
     const known = this.#of(subject);
     if (known.asking) known.updates.push(update as Update);
     if (known.last) known.last = { ...known.last, value: update(known.last.value as T) };
   }
 
-  async #ask<T>({ ask }: Question<T>, known: Known): Promise<Sight<T>> {
+  async #ask<T>({ ask }: Question<T>, known: Known): Promise<Observation<T>> {
     const at = this.#clock.now();
     known.updates = [];
     const answer = await ask();
@@ -130,7 +130,7 @@ export class SharedAnswers {
 }
 
 /** Returns a result that is still valid. After the clock was set back, no result is valid. */
-function remember({ last, failed }: Known, maxAgeMs: number, now: number): Sight<unknown> | undefined {
+function remember({ last, failed }: Known, maxAgeMs: number, now: number): Observation<unknown> | undefined {
   if (failed) {
     const { retryAt, ...known } = failed;
     return retryAt > now ? { seen: false, ...known, retryInMs: retryAt - now } : undefined;

@@ -25,8 +25,8 @@ import {
   controlPlaneReported,
   findControlPlane,
   namedControlPlane,
-  objectsNaming,
   objectsBehindService,
+  objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";

@@ -31,7 +31,7 @@ afterEach(async () => {
   await server.close();
 });
 
-it("knows when a provisioner key was made, until nobody uses its coderd", async () => {
+it("knows when a provisioner key was created, until its coderd is no longer used", async () => {
   deployment.addLicense(fakeLicense());
   const organization = await coder.organization("default");
   if (!organization.ok) throw new Error(organization.failure.message);

@@ -108,7 +108,7 @@ describe("of an object", () => {
     expect(await samples(name)).toEqual([`{${own("CoderProvisioner")}} ${syncedAt}`]);
   });
 
-  it("start anew when it is deleted and made again", async () => {
+  it("restart when it is deleted and recreated", async () => {
     put(CoderProvisioner);
     finish(CoderProvisioner, "success");
     remove(CoderProvisioner);
@@ -131,7 +131,7 @@ describe("of a control plane", () => {
     ]);
   });
 
-  it("show the end of its licenses and of their grace, whoever uploaded them", async () => {
+  it("show the expiration and the grace period of its licenses, including uploaded ones", async () => {
     put(CoderControlPlane);
     expect(await samples(expiry)).toEqual([]);
     const license = { tier: "premium", trial: false } as const;
@@ -208,7 +208,7 @@ describe("of coderd's queue", () => {
     ]);
   });
 
-  it("show what waits at a control plane since when, and what nobody serves", async () => {
+  it("show waiting builds of a control plane since when, and those that match no pool", async () => {
     const labels = own("CoderControlPlane");
     expect(await samples("coder_k8s_queue_pending_jobs")).toEqual([`{${labels}} 7`]);
     expect(await samples("coder_k8s_queue_unmatched_jobs")).toEqual([`{${labels}} 5`]);

@@ -85,7 +85,7 @@ test("what the spec says, trimmed", () => {
   });
 });
 
-test("probes are off until somebody wants them", () => {
+test("probes are disabled by default", () => {
   expect(fromSpec({ readinessProbe: { periodSeconds: 5 } }).pod.readinessProbe).toBeUndefined();
   expect(fromSpec({ readinessProbe: { enabled: true } }).pod.readinessProbe).toMatchObject({
     periodSeconds: 10,

@@ -73,7 +73,7 @@ describe("a backup of CloudNativePG", () => {
 
   test.each([
     ["of another cluster", backup("other")],
-    ["that somebody else has made", backup("db", { labels: {} })],
+    ["that another user created", backup("db", { labels: {} })],
   ])("%s does not count", async (_case, present) => {
     expect(await look(byCluster, { Backup: present, Cluster: {} })).toMatchObject({
       kind: "unavailable",
@@ -88,7 +88,7 @@ describe("a backup by a Job", () => {
     expect(await look(byCronJob, present)).toEqual({ kind: "succeeded" });
   });
 
-  test("does not count when the Job of that name is somebody else's", async () => {
+  test("does not count if the Job of that name is foreign", async () => {
     expect(await look(byCronJob, { Job: controlledBy("another"), CronJob: {} })).toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining('Job "before"'),

@@ -106,7 +106,8 @@ function learned(state: UpgradeState, more: Partial<UpgradeFacts>): Progress<Upg
 async function remember(state: UpgradeState, run: UpgradeRun): Step {
   const { snapshot, environment } = run;
   const { record: current } = state.facts;
-  if (!snapshot.deployment || !current) throw new TypeError("an upgrade begins only where there are pods");
+  if (!snapshot.deployment || !current)
+    throw new TypeError("the pod template is stored only if a Deployment exists");
   const revision = previousTemplate(snapshot.controlPlane, snapshot.deployment);
   const kept = await environment.children.apply(ControllerRevision, revision, snapshot.owner);
   const next = { ...state, template: templateOf(kept), facts: { ...state.facts, isKept: true } };
@@ -117,7 +118,7 @@ async function backUp(state: UpgradeState, run: UpgradeRun): Step {
   const { snapshot } = run;
   const { backup, record: current, settings } = state.facts;
   if (backup?.kind !== "absent" || !current || !settings.backup)
-    throw new TypeError("a backup is made only where one is asked for and missing");
+    throw new TypeError("a backup is created only if it is requested and missing");
   const name = backupName(snapshot.controlPlane, current);
   const recorded = await record({ ...current, backup: name }, state, run);
   if (!("next" in recorded)) return recorded;
@@ -132,7 +133,7 @@ async function startImageCheck(
   { record: current }: UpgradeFacts,
   { snapshot, environment }: UpgradeRun,
 ): Promise<ImageCheck> {
-  if (!current) throw new TypeError("an image is checked only for an upgrade");
+  if (!current) throw new TypeError("an image is checked only during an upgrade");
   const pod = imageCheckPod(snapshot.controlPlane, current);
   try {
     await environment.children.create(Pod, pod, snapshot.owner);

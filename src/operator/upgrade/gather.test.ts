@@ -25,7 +25,7 @@ function snapshot(observedGeneration: number): UpgradeSnapshot {
   } as unknown as UpgradeSnapshot;
 }
 
-test("a spec that an earlier operator has reported on is no upgrade, whatever its Deployment shows", () => {
+test("a spec that an earlier operator reported on is not an upgrade, whatever its Deployment shows", () => {
   expect(planUpgrade(gatherFacts(snapshot(2)))).toMatchObject({ do: "rest", shape: { image: OLD } });
 });
 
@@ -54,7 +54,7 @@ describe("a warning event of the new pod", () => {
     expect(troubleOf("FailedMount", [])).toMatchObject({ message: expect.stringContaining("it says why") });
   });
 
-  test("about a probe is no trouble while coderd runs: one that migrates passes none", () => {
+  test("about a probe is ignored while coderd runs: a migrating coderd passes none", () => {
     const running = { name: "coder", ready: false, state: { running: { startedAt: since } } };
     expect(troubleOf("Unhealthy", [running])).toBeUndefined();
   });
@@ -73,7 +73,7 @@ describe("a Deployment whose deadline has passed", () => {
     return gatherFacts(seen as unknown as UpgradeSnapshot).pods.trouble;
   }
 
-  test("is no trouble while coderd runs: a migration takes as long as it takes", () => {
+  test("is ignored while coderd runs: a migration may take any time", () => {
     expect(troubleWith({ state: { running: {} } })).toBeUndefined();
   });
 

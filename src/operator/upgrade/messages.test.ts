@@ -44,7 +44,7 @@ const given = { pods: crashing, record: at("Migrating", { ...failing, ...began }
 
 test.each<[string, Partial<UpgradeFacts>]>([
   ["the schema has changed", { database: migrated }],
-  ["nobody can look at the database", { database: noDatabase }],
+  ["the database cannot be inspected", { database: noDatabase }],
 ])("when %s, what fails is last in the message, since it ends with a command", (_case, more) => {
   const plan = planUpgrade(facts({ ...given, ...more }));
   const message = expect.stringMatching(new RegExp(`\\. ${trouble}$`));

@@ -40,21 +40,25 @@ import { reachedState } from "./stages.ts";
 describe("without an upgrade in progress", () => {
   test.each<[string, Partial<UpgradeFacts>, string]>([
     ["another version is an upgrade", {}, "→ Preflight"],
-    ["a tag that is no version is one as soon as it changes", { wanted: "coder:latest" }, "→ Preflight"],
+    [
+      "a tag that is not a version is an upgrade as soon as it changes",
+      { wanted: "coder:latest" },
+      "→ Preflight",
+    ],
     [
       "the same version from elsewhere rolls as usual",
       { wanted: "mirror/coder:2.26.0" },
       "mirror/coder:2.26.0 × 3",
     ],
     ["the same image changes nothing", { wanted: OLD }, `${OLD} × 3`],
-    ["the first Deployment is no upgrade", { present: undefined, settled: undefined }, `${NEW} × 3`],
+    ["the first Deployment is not an upgrade", { present: undefined, settled: undefined }, `${NEW} × 3`],
     [
       "an operator that is new to a control plane starts nothing",
       { present: NEW, settled: undefined },
       `${NEW} × 3`,
     ],
     [
-      "a Deployment that somebody has deleted does not make an upgrade a first Deployment",
+      "a deleted Deployment does not make an upgrade a first Deployment",
       { present: undefined },
       "→ Preflight",
     ],
@@ -65,7 +69,7 @@ describe("without an upgrade in progress", () => {
       `${NEW} × 3`,
     ],
     [
-      "the version that coderd reports is no upgrade where the image before does not name one",
+      "the version that coderd reports is not an upgrade if the previous image names none",
       { wanted: OLD, present: DIGEST, settled: DIGEST },
       `${OLD} × 3`,
     ],
@@ -75,11 +79,7 @@ describe("without an upgrade in progress", () => {
       "→ Preflight",
     ],
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
-    [
-      "Rolling changes nothing from before",
-      { settings: upgradeSettings({ strategy: "Rolling" }) },
-      `${NEW} × 3`,
-    ],
+    ["Rolling changes nothing", { settings: upgradeSettings({ strategy: "Rolling" }) }, `${NEW} × 3`],
   ])("%s", (_case, more, expected) => {
     expect(wordOf(planUpgrade(facts(more)))).toBe(expected);
   });
@@ -88,9 +88,9 @@ describe("without an upgrade in progress", () => {
 describe("each stage leads to the next, or waits:", () => {
   test.each<[string, UpgradeStatus, Partial<UpgradeFacts>, string]>([
     ["the pod template is kept first", at("Preflight"), { isKept: false }, "remember"],
-    ["and once more when somebody has deleted it", at("BackingUp"), { isKept: false }, "remember"],
+    ["and again if it was deleted", at("BackingUp"), { isKept: false }, "remember"],
     [
-      "a deleted Deployment is made anew as it was",
+      "a deleted Deployment is recreated unchanged",
       at("Draining"),
       { present: undefined, isKept: false, builds: 2 },
       "previous × 3",
@@ -120,7 +120,7 @@ describe("each stage leads to the next, or waits:", () => {
       "→ ScalingDown",
     ],
     [
-      "where coderd never says which builds run nobody waits",
+      "there is no wait where coderd never reports running builds",
       at("Draining"),
       { builds: "unknown" },
       "→ ScalingDown",
@@ -276,7 +276,7 @@ describe("when the new pod fails", () => {
       { pods: noPods, database: migrated },
       "→ Migrating",
     ],
-    ["the complete template of before runs", at("RolledBack"), { present: NEW }, "previous × 3"],
+    ["the complete previous template runs", at("RolledBack"), { present: NEW }, "previous × 3"],
     ["a pod that serves after all goes on", at("Stuck"), { pods: serving }, "→ Verifying"],
     ["the new version is tried again until then", at("Stuck"), { pods: crashing }, `${NEW} × 1`],
   ])("%s", (_case, record, more, expected) => {
@@ -395,13 +395,13 @@ describe("when the spec changes in the middle", () => {
       `${NEW} × 3`,
     ],
     [
-      "nor where the tag of the new image is no version",
+      "nor if the tag of the new image is not a version",
       at("ScalingOut", { to: STABLE, toVersion: "v2.36.1" }),
       { wanted: BETWEEN, pods: halfway, database: migrated },
       `${STABLE} × 3`,
     ],
     [
-      "the old version does not help where its image was no version either",
+      "the old version does not help if its tag was not a version either",
       at("Stuck", { from: STABLE }),
       { wanted: OLD, pods: crashing, database: migrated },
       `${NEW} × 1`,
@@ -413,7 +413,7 @@ describe("when the spec changes in the middle", () => {
       "→ ScalingDown",
     ],
     [
-      "where nobody can see the schema, the old image stops the new version: a backup may be restored meanwhile",
+      "if the schema is unknown, the old image stops the new version: a backup may be restored meanwhile",
       at("Stuck", { migratingSince: longAgo }),
       { wanted: OLD, pods: crashing, database: noDatabase },
       `${NEW} × 0`,
@@ -453,7 +453,7 @@ test("the version that coderd reports is kept where it is not the one of the tag
   expect(plan).toMatchObject({ record: { toVersion: "v2.26.0" } });
 });
 
-test("a version that was confirmed for one image is none of the next", () => {
+test("a version that was confirmed for one image does not apply to the next", () => {
   const confirmed = at("ScalingOut", { toVersion: "v2.36.1" });
   const third = planUpgrade(facts({ record: confirmed, wanted: THIRD, pods: halfway, database: migrated }));
   expect(third).toMatchObject({ record: { stage: "ScalingDown", to: THIRD } });
@@ -504,7 +504,7 @@ describe("an upgrade does not begin", () => {
       "SchemaDirty",
     ],
     ["while another control plane has the same database", { neighbors: ["b/coder"] }, "DatabaseShared"],
-    ["while a replica of somebody else runs", seen({ replicas: ["coder-1", "other-1"] }), "DatabaseShared"],
+    ["while a foreign replica runs", seen({ replicas: ["coder-1", "other-1"] }), "DatabaseShared"],
     [
       "without the CronJob for its backup",
       { settings: backup, backup: { kind: "unavailable", message: "no CronJob" } },

@@ -78,7 +78,7 @@ describe("the value of a variable", () => {
   });
 
   test.each<[string, Partial<PodEnvironment>, Content]>([
-    ["nobody defines it", {}, {}],
+    ["it is not defined", {}, {}],
     [
       "envFrom names an object without it",
       { envFrom: [{ secretRef: { name: "db" } }] },
@@ -124,7 +124,7 @@ describe("references in a value", () => {
   });
 
   test.each([
-    ["an unknown variable stays as it is", "$(NOBODY)", "$(NOBODY)"],
+    ["an unknown variable stays as it is", "$(UNKNOWN)", "$(UNKNOWN)"],
     ["a doubled dollar is one, and no reference", "$$(PASSWORD) $$5", "$(PASSWORD) $5"],
     ["a lone dollar stays", "a$b $ $(", "a$b $ $("],
     ["a variable that refers to itself stays", "x$(URL)", "x$(URL)"],

@@ -52,7 +52,7 @@ test("a pod that could not be removed is tried again, and is replaced once", asy
 
 test.each([
   ["is gone", { reason: "NotFound", code: 404 }],
-  ["has gone while it was deleted, or is another one by now", { reason: "Conflict", code: 409 }],
+  ["was already deleted or replaced", { reason: "Conflict", code: 409 }],
 ])("a pod that %s needs no removal", async (_case, failure) => {
   const client = { delete: () => Promise.reject(new ApiError("delete", failure)) } as unknown as Client;
   await removeWith({ client })(crashed);

@@ -55,7 +55,7 @@ describe("what pods read is remembered", () => {
 
   test.each([
     ["nothing is read", {}, "none"],
-    ["nobody asks for it", { ...tls, restartOn: "None" as const }, "none"],
+    ["it is disabled", { ...tls, restartOn: "None" as const }, "none"],
     ["a Secret is missing", { certs: { secrets: [{ name: "absent", key: "ca.crt" }] } }, "unknown"],
     [
       "a Secret of a volume is missing",
@@ -122,7 +122,7 @@ describe("pods", () => {
     return { deployment: present as Deployment, restarts };
   }
 
-  test("of a new Deployment, or of one from before, have no mark", () => {
+  test("of a new Deployment, or of one from an earlier version, have no annotation", () => {
     const { deployment, restarts } = remembering(desired, desired, first);
     expect(restarts).toBe(false);
     expect(templateOf(deployment)).toBe(templateOf(desired));

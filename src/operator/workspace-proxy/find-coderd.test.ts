@@ -25,7 +25,7 @@ test.each<[string, WorkspaceProxySpec]>([
   ["no credentials", { primaryAccessURL: url }],
   ["a given token without a URL", { proxySessionTokenSecretRef: { name: "mine" } }],
 ])(
-  "an object from before admission asked for all of it, with %s, gets a condition that says what to give",
+  "an object stored before the validation rules, with %s, gets a condition that says what to set",
   async (_case, spec) => {
     const { condition, value } = await find(spec);
     expect(value).toBeUndefined();

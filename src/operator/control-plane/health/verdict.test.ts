@@ -28,7 +28,7 @@ test("the order in which findings are reported makes no difference", () => {
   expect(verdict(findings.toReversed(), false)).toEqual(verdict(findings, false));
 });
 
-test("a code that nobody knows is named with its part", () => {
+test("an unknown code is reported with its section", () => {
   expect(verdict([odd], false).message).toContain("error EUNKNOWN: a problem with relays (DERP)");
   const later = { ...odd, code: "EDERP99" };
   expect(verdict([later], false).message).toContain("error EDERP99: a problem with relays (DERP)");
@@ -42,7 +42,7 @@ describe("no connected daemon", () => {
     });
   });
 
-  test("does not count while every pool may rest at zero, and its coming and going is no news", () => {
+  test("does not count while every pool can scale to zero, and its changes are not reported", () => {
     expect(verdict([noDaemons], true)).toMatchObject({ status: "True", reason: "ChecksPass" });
     expect(verdict([noDaemons], true)).toEqual(verdict([], true));
     expect(verdict([noDaemons, unreachable], true).message).not.toContain("error EPD01");

@@ -11,7 +11,7 @@ import { SharedAnswers } from "../../coderd/shared-answers.ts";
 import { openTenancy } from "../../workload/rbac/tenancy.ts";
 import { controlPlaneController } from "../controller.ts";
 
-const unreachable = async () => failed({ kind: "transient", message: "nobody answers" });
+const unreachable = async () => failed({ kind: "transient", message: "no response" });
 const coderd = { client: () => ({ currentUser: unreachable }) } as unknown as CoderClients;
 
 /** A database whose token is valid until it is revoked. */
@@ -28,7 +28,7 @@ function database() {
       token = undefined;
       return succeeded(1);
     },
-    look: async () => failed({ kind: "unreachable", message: "nobody looks" }),
+    look: async () => failed({ kind: "unreachable", message: "no inspection" }),
   };
   return {
     access,

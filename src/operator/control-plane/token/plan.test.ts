@@ -41,7 +41,7 @@ const good: TokenFacts = {
 
 test.each<[string, Partial<TokenFacts>, TokenPlan["do"]]>([
   [
-    "whose user is no member of some organization is renewed",
+    "whose user is not a member of an organization is renewed",
     { check: { verdict: "good", lacksMembership: true } },
     "renew",
   ],

@@ -79,7 +79,7 @@ async function useGeneratedToken(ref: SecretKey, run: TokenRun): Promise<Control
         : noAccess(accessReason(settled.failure), explained(settled.failure, run), settled.retryInMs);
     case "settled": {
       const { check, database } = settled.state;
-      if (!held) throw new TypeError("a token is settled only when there is one");
+      if (!held) throw new TypeError("the token effect ended without a token");
       if (database === "unasked") await storeToken(ref, held, run);
       return ready(held.token, ref, check?.nextCheckMs);
     }

@@ -115,7 +115,7 @@ export async function confirmGone(state: KeyState, run: KeyRun): Promise<KeyProg
 /** Asks coderd whose key the Secret contains. */
 async function askKeyOwner(state: KeyState, { client, snapshot }: KeyRun) {
   const content = contentInUse(state, snapshot);
-  if (!content) throw new TypeError("a Secret is asked about only when it holds something");
+  if (!content) throw new TypeError("only a Secret with a value is verified");
   return { content, answer: await client.provisionerKeyOf(content.secret) };
 }
 

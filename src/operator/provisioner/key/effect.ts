@@ -159,7 +159,7 @@ async function copySecret(from: SecretKey, state: KeyState, run: KeyRun): Promis
  */
 async function makeKey(plan: MakePlan, state: KeyState, run: KeyRun): Promise<KeyProgress> {
   const { coderd } = state;
-  if (!coderd) throw new TypeError("a key is made only after coderd was asked");
+  if (!coderd) throw new TypeError("a key is created only after coderd was asked");
   if (state.hasMade || isFutile(plan, state, run)) return { failed: failedAgain(plan) };
   const { random } = run.environment.ports;
   const held = contentAt(state.secrets, run.wanted.secretRef);

@@ -45,7 +45,7 @@ describe("drift", () => {
       plan: { do: "record", key: { ...applied, organizationName: "coder" } },
     },
     {
-      when: "organization deleted and made anew under its name",
+      when: "organization deleted and recreated under its name",
       coderd: { organizationID: "org-2", keys: [] },
       plan: rotate("pool", "organization"),
     },
@@ -57,7 +57,7 @@ describe("drift", () => {
       plan: rotate("mine", "name"),
     },
     {
-      when: "key name changed to one that somebody else has",
+      when: "key name changed to one that is taken",
       wanted: fixed("mine"),
       coderd: coderd(key(), key({ id: "k9", name: "mine" })),
       plan: { do: "refuse", name: "mine" },
@@ -172,7 +172,7 @@ describe("behind our back at coderd", () => {
       plan: rotate("pool-0000beef", "deletedAtCoderd"),
     },
     {
-      when: "the same with a fixed name: the other key is somebody's",
+      when: "the same with a fixed name: the other key is foreign",
       isDisowned: true,
       wanted: fixed("pool"),
       coderd: coderd(key({ id: "k9" })),

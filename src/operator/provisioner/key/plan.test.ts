@@ -93,7 +93,7 @@ describe("a fresh provisioner", () => {
       plan: { do: "create", name: "mine", because: ["new"] },
     },
     {
-      when: "never takes a fixed name away from somebody else's key",
+      when: "never takes a fixed name from a foreign key",
       ...fresh,
       wanted: fixed("mine"),
       coderd: coderd(key({ id: "k9", name: "mine" })),
@@ -131,7 +131,7 @@ describe("a Secret that is lost", () => {
       plan: rotate("pool-0000beef", "secretLost"),
     },
     {
-      when: "whose key has a fixed name: that key is deleted and made anew",
+      when: "whose key has a fixed name: that key is deleted and recreated",
       wanted: fixed("pool"),
       held: [],
       coderd: coderd(key()),
@@ -164,7 +164,7 @@ describe("a Secret that is lost", () => {
 describe("only the place of the key changes", () => {
   table([
     {
-      when: "Secret renamed: copied, and nobody asks coderd",
+      when: "Secret renamed: copied without a request to coderd",
       wanted: { secretRef: { ...place, name: "elsewhere" } },
       plan: { do: "copySecret", from: place },
     },

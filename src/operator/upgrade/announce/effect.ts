@@ -65,7 +65,7 @@ async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
   if (plan.do === "rest") return { next: state };
   if (plan.do === "record") return record(plan.record, state, run);
   const { notice, session } = run;
-  if (!session) throw new TypeError("coderd can't be asked without a token");
+  if (!session) throw new TypeError("a request to coderd needs a token");
   const client = session.client();
   if (plan.do === "look") {
     const entitlements = await client.entitlements();

@@ -35,7 +35,7 @@ test("the newest ReplicaSet speaks for itself", async () => {
   expect(await observeRefusal(deployment, context(sets))).toBe("of the newest");
 });
 
-test("nobody is asked while the Deployment does not complain", async () => {
+test("nothing is read while the Deployment reports no failure", async () => {
   const asked: string[] = [];
   await observeRefusal(stored<Deployment>({}), context([], asked));
   await observeRefusal(undefined, context([], asked));

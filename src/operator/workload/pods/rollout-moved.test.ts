@@ -30,7 +30,7 @@ test.each<[string, NonNullable<Deployment["status"]>, boolean]>([
     { ...status, conditions: [{ ...condition, lastUpdateTime: "2026-01-01T00:00:01Z", message: "." }] },
     false,
   ],
-  ["a number that nobody reads has changed", { ...status, unavailableReplicas: 2 }, false],
+  ["an unused number has changed", { ...status, unavailableReplicas: 2 }, false],
 ])("whether a Deployment's rollout has moved: %s", (_, after, moved) => {
   const previous = stored<Deployment>({ status });
   const object = stored<Deployment>({ status: after }, { resourceVersion: "2" });

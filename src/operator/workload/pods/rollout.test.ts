@@ -205,7 +205,7 @@ describe("the cause of a stalled rollout", () => {
     expect(shown).toMatchObject({ cause: expect.stringContaining("provisionerkeys/***") });
   });
 
-  test("is no crash of a container that has become ready since", () => {
+  test("is not a crash of a container that is ready again", () => {
     const lastState = { terminated: { exitCode: 1 } };
     const state = { running: { startedAt: "2026-01-01T11:59:00Z" } };
     expect(causeWith(aPod("coder-1", { ready: true, state, lastState }))).toEqual({ state: "moving" });

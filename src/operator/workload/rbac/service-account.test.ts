@@ -25,7 +25,7 @@ test("it is named after the control plane", () => {
 test("it takes name, labels and annotations from the spec, but our labels stay ours", () => {
   const spec = {
     name: "runner",
-    labels: { team: "platform", "app.kubernetes.io/managed-by": "somebody" },
+    labels: { team: "platform", "app.kubernetes.io/managed-by": "another" },
     annotations: { "example.com/identity": "coder" },
   };
   expect(accountOf(spec)).toEqual({

@@ -83,7 +83,7 @@ test.each<[string, Partial<RegistrationFacts>, object]>([
     { do: "refuse" },
   ],
   [
-    "a name that was claimed elsewhere is no claim here",
+    "a name that was claimed elsewhere is not claimed here",
     { recorded: { ...claimed, coderURL: "https://elsewhere" }, records: [theirs] },
     { do: "refuse" },
   ],
@@ -95,7 +95,7 @@ test.each<[string, Partial<RegistrationFacts>, object]>([
     register,
   ],
   [
-    "a proxy that somebody registered anew, with its token in our Secret, is ours",
+    "a recreated proxy, with its token in the Secret, belongs to the object",
     { recorded: { ...registered, proxyID: otherId }, records: [ours], kept: good },
     keep(ours),
   ],
