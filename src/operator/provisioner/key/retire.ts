@@ -129,7 +129,7 @@ async function deleteAll(retired: readonly KeyRecord[], start: KeyState, run: Ke
     }
     if (removal.outcome === "failed")
       reportLeft([{ name: record.name, problem: removal.failure.message }], run.environment);
-    const message = `Deleted provisioner key "${record.name}"because no pod uses it anymore.`;
+    const message = `Deleted provisioner key "${record.name}" because no pod uses it anymore.`;
     if (removal.outcome === "deleted") own.emit("Normal", "OldKeyDeleted", message);
     const recorded = await recordNow(state, run, ({ retiredKeys = [] }) => ({
       retiredKeys: unlessEmpty(retiredKeys.filter((other) => !isSameKey(other, record))),
