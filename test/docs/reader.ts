@@ -14,7 +14,7 @@ const standIn = stripTypeScriptTypes(readFileSync(new URL("./stand-in.ts", impor
 
 /** Programs that a command may use: stand-ins for those that do something, and a few tools that only read. */
 const played = ["coder", "docker", "helm", "kind", "kubectl", "make", "skopeo"];
-const tools = ["cat", "grep", "tail"];
+const tools = ["base64", "cat", "grep", "tail"];
 
 /** A user with a checkout and a cluster, who types the commands of a page. */
 export class Reader implements AsyncDisposable {

@@ -20,7 +20,7 @@ function eventOf(stage: UpgradeStage): string {
     ...{ servedAgain: timeOf("servedAgain"), since: timeOf("since") },
   };
   const emit = (_type: string, reason: string, message: string) => lines.push(`${reason} ${message}`);
-  announceStage(next, { record: undefined }, { emit });
+  announceStage(next, { record: undefined, settings: { strategy: "Safe" } }, { emit });
   return lines.join();
 }
 

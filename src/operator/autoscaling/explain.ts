@@ -59,7 +59,7 @@ export function explainWaiting({ tags, count, since, cause }: WaitingJobs): stri
 function explainCause(cause: WaitCause): string {
   switch (cause.kind) {
     case "noPool":
-      if (!cause.nearest) return "no provisioner has these tags; add one";
+      if (!cause.nearest) return "no provisioner has exactly these tags; add one";
       return `no provisioner has all of them; the closest match, "${cause.nearest.pool}", lacks ${tagList(cause.nearest.missing)}`;
     case "atMaximum":
       return `provisioner "${cause.pool}" is at its maximum of ${cause.max}; increase maxReplicas or wait`;

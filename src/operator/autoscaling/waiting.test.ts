@@ -50,7 +50,7 @@ describe("a person who asks why a build waits reads that", () => {
       [scene("", { name: "far", tags: { gpu: "a" } }), scene("", { name: "near", tags: { env: "test" } })],
       'no provisioner has all of them; the closest match, "far", lacks env=prod.',
     ],
-    ["there is no pool at all", [], "no provisioner has these tags; add one."],
+    ["there is no pool at all", [], "no provisioner has exactly these tags; add one."],
     [
       "its pool is at the maximum",
       [scene("bb", { tags, max: 2 })],
@@ -92,7 +92,7 @@ describe("a person who asks why a build waits reads that", () => {
 
   it("an untagged build is served by untagged daemons alone", () => {
     expect(story([scene("i", { tags })], waiting(1))).toEqual([
-      "1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags (none): no provisioner has these tags; add one.",
+      "1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags (none): no provisioner has exactly these tags; add one.",
     ]);
   });
 

@@ -74,12 +74,18 @@ type Own = Pick<OwnObject<CoderControlPlane, ControlPlaneStatus>, "emit">;
 /** Emits an event for each stage. Failures have events of their conditions. */
 export function announceStage(
   next: UpgradeStatus | undefined,
-  { record }: Pick<UpgradeFacts, "record">,
+  {
+    record,
+    settings,
+  }: Pick<UpgradeFacts, "record"> & {
+    readonly settings: Pick<UpgradeFacts["settings"], "strategy">;
+  },
   own: Own,
 ): void {
   if (!next) {
-    if (record)
-      own.emit("Normal", "UpgradeCancelled", `${route(record)} was cancelled because spec.image changed.`);
+    const because =
+      settings.strategy === "Rolling" ? "spec.upgrade.strategy is Rolling" : "spec.image changed";
+    if (record) own.emit("Normal", "UpgradeCancelled", `${route(record)} was cancelled because ${because}.`);
     return;
   }
   if (stages[next.stage].hasFailed) return;

@@ -159,7 +159,7 @@ describe("with its defaults", () => {
     const generated = parseAllDocuments(read("config/policy/tenancy.yaml")).map((part) => part.toJS());
     const byName = (a: unknown[], b: unknown[]) => (`${a[0]} ${a[1]}` < `${b[0]} ${b[1]}` ? -1 : 1);
     expect(manifests.filter(isPolicy).map(shape).sort(byName)).toEqual(generated.map(shape).sort(byName));
-    expect(generated).toHaveLength(14);
+    expect(generated).toHaveLength(16);
   });
 
   test.for(Object.values(kinds).map(({ plural }) => plural))(

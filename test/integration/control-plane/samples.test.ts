@@ -41,9 +41,11 @@ describe("the full sample", () => {
   beforeAll(async () => {
     const file = new URL("../../../config/samples/controlplane-full.yaml", import.meta.url);
     const sample = parse(readFileSync(file, "utf8")) as CoderControlPlane;
-    // Its workspace namespace is outside this operator's scope, and its database is not there.
-    const rbac = { ...sample.spec?.rbac, workspaceNamespaces: [] };
-    await stage.create("coder-production", { ...sample.spec, rbac, operatorAccess: { disabled: true } });
+    // Its workspace namespace is outside this operator's scope, its database is not there, and its exposure would wait for
+    // the first admin.
+    const { firstAdmin: _, ...spec } = sample.spec ?? {};
+    const rbac = { ...spec.rbac, workspaceNamespaces: [] };
+    await stage.create("coder-production", { ...spec, rbac, operatorAccess: { disabled: true } });
     controlPlane = await stage.settled("coder-production");
   });
 

@@ -29,13 +29,20 @@ export function askForHealth(snapshot: Snapshot, environment: Environment, input
   const { memory } = environment;
   const { token, outage } = inputs;
   const isOff = snapshot.controlPlane.operatorAccess.kind === "disabled";
-  if (isOff || !token || outage || untilDue(snapshot, environment) > 0) return;
+  if (isOff || !token || outage) {
+    // The answer would be that of the previous pods.
+    delete memory.healthAsked;
+    return;
+  }
+  if (untilDue(snapshot, environment) > 0) return;
   const attempt = attemptWith(token, snapshot);
   if (memory.healthBackoff.current(attempt) || memory.healthAsked?.inputs === attempt.inputs) return;
   const answer = coderdClient(token, { snapshot, environment }).health();
   memory.healthAsked = { inputs: attempt.inputs, answer };
   // The reconcile may end before it reads the response.
-  answer.catch(() => delete memory.healthAsked);
+  answer.catch(() => {
+    if (memory.healthAsked?.answer === answer) delete memory.healthAsked;
+  });
 }
 
 /**

@@ -79,7 +79,7 @@ function remarkAboutKey(reader: ValuesReader, env: Variables): void {
   if (named(env, "CODER_URL")) {
     reader.remark(
       "coder.env.CODER_URL",
-      "controlPlaneRef names the CoderControlPlane of the same namespace of the daemons: check that it is the one at this URL.",
+      "controlPlaneRef names the CoderControlPlane in the same namespace that the daemons connect to: check that it is the one at this URL.",
     );
   }
 }

@@ -23,5 +23,6 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   licenseSecretRef: "goes to coderd, not to a child",
   firstAdmin: "goes to coderd, not to a child",
   operatorAccess: "goes to coderd, not to a child",
+  organizationSync: "goes to coderd, not to a child",
   upgrade: "says how the image changes, and changes no child itself",
 };
