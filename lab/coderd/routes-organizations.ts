@@ -145,7 +145,8 @@ function roleView({ organization, name, displayName, permissions }: SimulatedRol
 
 function roleIn({ id }: Organization, { body }: Call): SimulatedRole {
   const permissions = Array.isArray(body.organization_permissions) ? body.organization_permissions : [];
-  return { organization: id, name: `${body.name}`, displayName: `${body.display_name ?? ""}`, permissions };
+  const name = `${body.name}`.toLowerCase();
+  return { organization: id, name, displayName: `${body.display_name ?? ""}`, permissions };
 }
 
 function createRole(organization: Organization, call: Call): Reply {

@@ -88,12 +88,20 @@ const organizationSpec = object(
       ),
     ),
   },
-  rules(immutableControlPlane, {
-    rule: "!has(self.name) || self.name.lowerAscii() != 'default'",
-    message:
-      "must not be default, which is only an alias; use the name of the default organization, which is coder unless it was renamed",
-    fieldPath: ".name",
-  }),
+  rules(
+    immutableControlPlane,
+    {
+      rule: "!has(self.name) || self.name.lowerAscii() != 'default'",
+      message:
+        "must not be default, which is only an alias; use the name of the default organization, which is coder unless it was renamed",
+      fieldPath: ".name",
+    },
+    {
+      rule: "!has(self.customRoles) || self.customRoles.all(role, self.customRoles.exists_one(other, other.name.lowerAscii() == role.name.lowerAscii()))",
+      message: "must not have names that differ by case alone, because coderd stores them in lower case",
+      fieldPath: ".customRoles",
+    },
+  ),
 );
 
 const organizationStatus = object("Most recently observed state of the organization.", entityStatusFields);

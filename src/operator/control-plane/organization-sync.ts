@@ -47,7 +47,7 @@ interface Comparing {
 async function compare(setting: Setting, { environment, inside, attempt }: Comparing): Promise<Verdict> {
   const { memory, own } = environment;
   const { backoff } = memory.organizationSync;
-  const { obstacle } = await syncSettings([setting], {
+  const { failed, partly } = await syncSettings([setting], {
     inside,
     attempt,
     backoffOf: () => backoff,
@@ -59,6 +59,7 @@ async function compare(setting: Setting, { environment, inside, attempt }: Compa
         "Set the sync of organizations in coderd to what the spec says.",
       ),
   });
+  const obstacle = failed ?? partly;
   if (obstacle) {
     const { reason, message, retryInMs } = obstacle;
     return { condition: { status: "False", reason, message }, dueInMs: retryInMs };

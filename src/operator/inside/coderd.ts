@@ -109,18 +109,22 @@ export function obstacleOf(failure: CoderFailure, retryInMs: number): Obstacle {
   return { reason: reasonOf(failure), message: withAdvice(failure), retryInMs };
 }
 
-/** The organization of that name, whatever its case; `default` is the default one, however that is called. */
-export async function organizationNamed(
-  name: string,
+/**
+ * The organization with the id on record, which survives a new name. Otherwise, that of the name, whatever its case;
+ * `default` is the default one, however that is called.
+ */
+export async function findOrganization(
+  { id, name }: { readonly id: string | undefined; readonly name: string },
   inside: Inside,
 ): Promise<Result<OrganizationEntity, Obstacle>> {
   const organizations = await inside.read(collections.organizations);
   if (!organizations.ok) return organizations;
   const lower = name.toLowerCase();
-  const found = organizations.value.find((each) =>
-    lower === "default" ? each.isDefault : each.name.toLowerCase() === lower,
-  );
+  const recorded = organizations.value.find((each) => each.id === id);
+  const isNamed = ({ name, isDefault }: OrganizationEntity) =>
+    lower === "default" ? isDefault : name.toLowerCase() === lower;
+  const found = recorded ?? organizations.value.find(isNamed);
   if (found) return succeeded(found);
-  const message = `Organization "${name}" does not exist in coderd; create it or correct spec.organizationName.`;
+  const message = `Organization "${name}" does not exist in coderd; create it, or create another object for another organization.`;
   return failed({ reason: "OrganizationMissing", message, retryInMs: MISSING_RETRY_MS });
 }

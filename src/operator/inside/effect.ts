@@ -1,10 +1,11 @@
-import type { Effect, Needs, Progress, Stored } from "kube-controller-runtime";
+import { type Effect, findCondition, type Needs, type Progress, type Stored } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
 import type { Inside } from "./coderd.ts";
 import type { Entity, EntityKind, Place, Resolved } from "./kind.ts";
 import { ENTITY_ID_ANNOTATION, type EntityObject, recordedIn } from "./object.ts";
 import type { Environment, Snapshot } from "./observe.ts";
 import { type EntityPlan, planEntity } from "./plan.ts";
+import { conditionTypes } from "./status.ts";
 
 /** One go at bringing an entity to what the spec wants. */
 export interface EntityRun<T extends EntityObject, E extends Entity> {
@@ -145,15 +146,16 @@ async function correct<T extends EntityObject, E extends Entity>(
   return { next: { ...state, entities, corrected: [...state.corrected, ...fields] } };
 }
 
-/** With a new spec the change is an update. Otherwise, the entity was changed in coderd. */
+/** The entity was changed in coderd only if it was as this spec says. Otherwise, the change is an update. */
 export function announceChange<T extends EntityObject, E extends Entity>(
   fields: readonly string[],
   { entityKind, environment, resolved, snapshot }: EntityRun<T, E>,
 ): void {
   const { object } = snapshot;
   const subject = `${fields.join(", ")} of ${entityKind.noun} "${resolved.wanted.name}"`;
-  if (object.status?.observedGeneration !== object.metadata.generation)
-    environment.own.emit("Normal", "EntityUpdated", `Set ${subject} to what the spec says.`);
+  const synced = findCondition(object.status?.conditions, conditionTypes.synced);
+  const wasInSync = synced?.status === "True" && synced.observedGeneration === object.metadata.generation;
+  if (!wasInSync) environment.own.emit("Normal", "EntityUpdated", `Set ${subject} to what the spec says.`);
   else
     environment.own.emit(
       "Normal",

@@ -101,7 +101,10 @@ function rivalsOf<T extends EntityObject>(
   const entities = describedEntities(entityKind)(object);
   const sharing = entities.flatMap((entity) => caches.of(entityKind.kind).byIndex(ENTITY_INDEX, entity));
   const older = sharing.filter((other) => isOlder(other, object));
-  return older.map((other) => ({ name: other.metadata.name, id: recordedIn(other).id }));
+  return older.map((other) => {
+    const { id, annotated } = recordedIn(other);
+    return { name: other.metadata.name, id: id ?? annotated };
+  });
 }
 
 /** Of objects that were created within one second, the first by name counts as the oldest. */

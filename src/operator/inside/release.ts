@@ -47,7 +47,7 @@ export async function release<T extends EntityObject, E extends Entity>(
 
 type Failure = CoderFailure | { readonly kind: "waiting"; readonly message: string };
 
-/** Resolves with the name of the entity that was deleted; with nothing when there was none any more. */
+/** Resolves with the name of the entity that was deleted; with nothing when there was none, or it is an older object's. */
 async function remove<T extends EntityObject, E extends Entity>(
   entityKind: EntityKind<T, E>,
   snapshot: Snapshot<T>,
@@ -66,27 +66,32 @@ async function remove<T extends EntityObject, E extends Entity>(
     return failed({ kind: "waiting", message: located.failure.message });
   }
   const collection = entityKind.collection(located.value);
-  const listed = await inside.read(collection);
+  const recorded = recordedIn(object);
+  // Only an answer from now shows whether its creation had an effect, and the object is gone afterwards.
+  const listed = await inside.read(collection, recorded.creating === undefined ? undefined : 0);
   if (!listed.ok) return failed({ kind: "waiting", message: listed.failure.message });
-  const own = ownEntity(recordedIn(object), listed.value);
-  if (!own) return { ok: true, value: undefined };
+  const own = ownEntity(recorded, listed.value);
+  if (!own || snapshot.rivals.some(({ id }) => id === own.id)) return { ok: true, value: undefined };
   const removed = await entityKind.remove(inside.client, own.id);
   if (!removed.ok && removed.failure.kind !== "notFound") return removed;
   inside.changed(collection, (all) => all.filter(({ id }) => id !== own.id));
   return { ok: true, value: own.name };
 }
 
-/** Keeps the object, and says in `Ready` why it is still there. */
+/** Keeps the object, and says in `Ready` and `Stalled` why it is still there. */
 async function refuse<T extends EntityObject, E extends Entity>(
   failure: CoderFailure,
   { noun }: EntityKind<T, E>,
   { clock, own }: Environment<T>,
 ): Promise<Action> {
-  const message = `coderd does not delete the ${noun}. ${withAdvice(failure)} To keep it in coderd and delete only this object, set spec.deletionPolicy to Retain.`;
-  const state = { status: "False", reason: "DeletionRefused", message, now: clock.now() } as const;
-  await own.record(({ conditions = [] }) => ({
-    conditions: [...setCondition(conditions, conditionTypes.ready, state)],
-  }));
+  // No value has to be corrected: the message names objects to delete first.
+  const why = failure.kind === "invalid" ? failure.message : withAdvice(failure);
+  const message = `coderd does not delete the ${noun}. ${why} To keep it in coderd and delete only this object, set spec.deletionPolicy to Retain.`;
+  const state = { reason: "DeletionRefused", message, now: clock.now() };
+  await own.record(({ conditions = [] }) => {
+    const unready = setCondition(conditions, conditionTypes.ready, { ...state, status: "False" });
+    return { conditions: [...setCondition(unready, conditionTypes.stalled, { ...state, status: "True" })] };
+  });
   return requeue(REFUSED_RETRY_MS);
 }
 

@@ -19,28 +19,31 @@ export interface SettingsRun {
 export interface SettingsOutcome {
   /** The settings that differ and are left as they are. */
   readonly drifted: readonly string[];
-  /** The first thing that a person or time has to remove. */
-  readonly obstacle: Obstacle | undefined;
+  /** The first setting that could not be compared or changed. */
+  readonly failed: Obstacle | undefined;
+  /** The first that only a part of is in force. */
+  readonly partly: Obstacle | undefined;
 }
 
 /** Compares settings at coderd one after the other, and makes them as the spec says. What fails stops no other. */
 export async function syncSettings(settings: readonly Setting[], run: SettingsRun): Promise<SettingsOutcome> {
   const drifted: string[] = [];
-  const obstacles: Obstacle[] = [];
+  const failures: Obstacle[] = [];
+  const gaps: Obstacle[] = [];
   for (const setting of settings) {
     const entitled = await run.inside.requires(setting.feature);
     const compared = entitled.ok ? await setting.compare(maxAgeOf(setting, run)) : entitled;
     if (!compared.ok) {
-      obstacles.push(compared.failure);
+      failures.push(compared.failure);
       continue;
     }
     const { change, partly } = compared.value;
-    if (partly) obstacles.push(partly);
+    if (partly) gaps.push(partly);
     if (change && run.observes) drifted.push(setting.field);
     const failed = change && !run.observes ? await carryOut(setting, change, run) : undefined;
-    if (failed) obstacles.push(failed);
+    if (failed) failures.push(failed);
   }
-  return { drifted, obstacle: obstacles[0] };
+  return { drifted, failed: failures[0], partly: gaps[0] };
 }
 
 /** Whether an attempt that failed had an effect is not known from what was read before it. */

@@ -52,14 +52,17 @@ async function compare<T extends EntityObject, E extends Entity>(
   const place = located.value;
   const resolved = await entityKind.resolve(snapshot.object, place, inside);
   if (!resolved.ok) return blockedBy(resolved.failure);
-  // Whether the last attempt to create it had an effect is not known.
-  const maxAgeMs = snapshot.object.status?.creating === undefined ? undefined : NOW_MS;
+  const { backoff } = environment.memory;
+  // Whether the last attempt to create or change it had an effect is not known.
+  const isUnclear = snapshot.object.status?.creating !== undefined || backoff.hasFailed;
+  const maxAgeMs = isUnclear ? NOW_MS : undefined;
   const listed = await inside.read(entityKind.collection(place), maxAgeMs);
   if (!listed.ok) return blockedBy(listed.failure);
   const run = { entityKind, snapshot, environment, inside, place, resolved: resolved.value };
   const start = { object: snapshot.object, entities: listed.value, corrected: [], isFresh: false };
-  const { backoff } = environment.memory;
   const settled = await settle(entityEffect(run), start, { inputs, now: snapshot.now, backoff });
+  // An earlier attempt that failed had its effect after all, or its change is not wanted any more.
+  if (settled.end === "settled") backoff.end();
   return judge(settled, run, inputs);
 }
 
@@ -124,16 +127,18 @@ async function withSettings<T extends EntityObject, E extends Entity>(
 ): Promise<Verdict> {
   const { entityKind, environment, inside, resolved, snapshot } = run;
   const settings = entityKind.settings?.(snapshot.object, entity.id, inside) ?? [];
-  const { drifted, obstacle = resolved.partly } = await syncSettings(settings, {
+  const { drifted, failed, partly } = await syncSettings(settings, {
     inside,
     attempt: { inputs, now: snapshot.now },
     backoffOf: (field) => settingBackoff(field, environment),
     observes: snapshot.observes,
     changed: (field) => announceChange([field], run),
   });
-  if (obstacle) return blockedBy(obstacle);
+  if (failed) return blockedBy(failed);
   const differing = [...fields, ...drifted];
-  return differing.length > 0 ? driftedIn(differing, run) : upToDate(entity, run);
+  if (differing.length > 0) return driftedIn(differing, run);
+  const gap = partly ?? resolved.partly;
+  return gap ? blockedBy(gap) : upToDate(entity, run);
 }
 
 function settingBackoff<T extends EntityObject>(

@@ -358,6 +358,11 @@ const inside: readonly Refused[] = [
   group("spec.deletionPolicy", { deletionPolicy: "Orphan" }),
   group("spec.organizationName", { organizationName: "" }),
   organization("spec.name", { name: "default" }, "only an alias"),
+  organization(
+    "spec.customRoles",
+    { customRoles: [{ name: "Builder" }, { name: "builder" }] },
+    "differ by case alone",
+  ),
   organization("spec.name", { name: "a".repeat(33) }),
   organization("spec.displayName", { displayName: "" }),
   organization("spec.customRoles[1]", { customRoles: [{ name: "a" }, { name: "a" }] }),

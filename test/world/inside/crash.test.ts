@@ -18,6 +18,8 @@ const organization = {
   },
 };
 const group = { organizationName: "data", quotaAllowance: 4 };
+/** Its organization, unlike the other, does not sync members. */
+const staff = { members: ["ada", "bob"] };
 
 /** An operator that missed an answer tries again after a while. */
 const TIME_LIMIT = { withinMs: 5 * 60_000 };
@@ -30,15 +32,18 @@ async function play(failure: CrashOptions): Promise<readonly string[]> {
   await stage.startOperator(mortal.throughWorld(world));
   const coderd = await stage.controlPlane("coder");
   await stage.untilIdle();
+  coderd.deployment.inside.join(coderd.deployment.organizations[0]?.id ?? "", ...staff.members);
   mortal.arm();
   await stage.organization("data", "coder", organization);
   await stage.group("developers", "coder", group);
+  await stage.group("staff", "coder", staff);
   if (failure.diesAfter !== undefined) {
     await stage.eventually(() => expect(mortal.isDead).toBe(true), TIME_LIMIT);
     await stage.restart();
   }
   await stage.eventually(() => expectWhole(coderd), TIME_LIMIT);
-  await stage.untilReady("developers");
+  await stage.eventually(() => stage.untilReady("developers"), TIME_LIMIT);
+  await stage.eventually(() => stage.untilReady("staff"), TIME_LIMIT);
   await stage.eventually(() => stage.untilReady("data", CoderOrganization), TIME_LIMIT);
   expectWhole(coderd);
   return mortal.effects;
@@ -50,16 +55,20 @@ function expectWhole({ deployment }: Coderd): void {
   expect(data).toMatchObject([{ display_name: "Data" }]);
   const [{ id } = { id: "" }] = data;
   expect(developers).toMatchObject([{ organization: id, quota: 4 }]);
+  const { inside } = deployment;
+  expect(inside.namesIn(inside.group("staff"))).toEqual(staff.members);
+  expect(inside.groups.filter(({ name }) => name === "staff")).toHaveLength(1);
   expect(deployment.inside.roles).toMatchObject([{ name: "builder", organization: id }]);
   expect(deployment.inside.groupSync(id)).toMatchObject({ mapping: { devs: [developers[0]?.id] } });
   expect(deployment.inside.roleSync(id)).toMatchObject({ mapping: { leads: ["builder"] } });
 }
 
-test("an organization and a group come to be once, wherever the operator dies or misses an answer", async () => {
+test("an organization and groups come to be once, wherever the operator dies or misses an answer", async () => {
   const effects = await play({});
   const atCoderd = effects.filter((effect) => !effect.startsWith("P"));
   expect(atCoderd.toSorted()).toEqual([
-    ...["createGroup", "createOrganization", "createRole", "setGroupSync", "setGroupSync", "setRoleSync"],
+    ...["createGroup", "createGroup", "createOrganization", "createRole"],
+    ...["setGroup", "setGroupSync", "setGroupSync", "setRoleSync"],
   ]);
   for (let number = 1; number <= effects.length; number++) {
     await play({ diesAfter: number });

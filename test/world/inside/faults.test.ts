@@ -19,6 +19,17 @@ async function withGroup(name: string, spec: object = {}): Promise<Coderd> {
   return coderd;
 }
 
+/** A copy of the object of a group, with the id in its annotation. */
+function duplicate(name: string, spec: object, id: string): Promise<unknown> {
+  const { apiVersion, kind } = CoderGroup;
+  return stage.person.create(CoderGroup, {
+    apiVersion,
+    kind,
+    metadata: { ...stage.ref(name), annotations: { "coder.com/entity-id": id } },
+    spec: { controlPlaneRef: { name: "original" }, deletionPolicy: "Delete", ...spec },
+  });
+}
+
 describe("what coderd can't do now", () => {
   test("a license that ends is named with the feature, and nothing is changed until there is another", async () => {
     const coderd = await stage.controlPlane("unlicensed");
@@ -56,6 +67,41 @@ describe("what coderd can't do now", () => {
     const id = await stage.untilReady("away");
     const made = coderd.deployment.inside.groups.filter(({ name }) => name === "away");
     expect(made).toMatchObject([{ id, quota: 1 }]);
+  });
+
+  test("members whose adding got no answer are not added twice", async () => {
+    const coderd = await withGroup("unheard");
+    const { deployment } = coderd;
+    await stage.byHand(() => deployment.inside.join(deployment.organizations[0]?.id ?? "", "ada"));
+    deployment.faults.inject({ fault: cut, on: /^PATCH .*groups/, afterEffect: true, times: 1 });
+    await stage.change("unheard", { members: ["ada"] });
+    await stage.untilCondition("unheard", "Synced", { reason: "CoderdUnreachable" });
+    await stage.timePasses(31_000);
+    await stage.untilReady("unheard");
+    expect(deployment.count(/^PATCH .*groups/)).toBe(1);
+    // From now on, answers are shared again.
+    await stage.timePasses(61_000);
+    await stage.group("unheard-other", "unheard");
+    await stage.untilReady("unheard-other");
+    const lists = /^GET .*organizations\/[^/]+\/groups$/;
+    const asked = deployment.count(lists);
+    await stage.timePasses(2_000);
+    await stage.change("unheard", { quotaAllowance: 2 });
+    await stage.untilReady("unheard");
+    expect(deployment.count(lists)).toBe(asked);
+  });
+
+  test("a change of the spec that succeeds late does not count as drift", async () => {
+    const coderd = await withGroup("late");
+    const end = coderd.deployment.faults.inject({ fault: cut, on: /^PATCH .*groups/ });
+    await stage.change("late", { quotaAllowance: 3 });
+    await stage.untilCondition("late", "Synced", { reason: "CoderdUnreachable" });
+    end();
+    await stage.timePasses(61_000);
+    await stage.untilReady("late");
+    expect(coderd.deployment.inside.group("late")).toMatchObject({ quota: 3 });
+    expect(await stage.untilEvent("late", "EntityUpdated")).toContain("quotaAllowance of");
+    expect(await stage.eventReasons("late")).not.toContain("DriftCorrected");
   });
 
   test("many groups of a coderd that is away cost few requests", async () => {
@@ -97,6 +143,40 @@ describe("a deletion", () => {
     await stage.delete(CoderGroup, "theirs");
     await stage.untilGone(CoderGroup, "theirs");
     expect(coderd.deployment.inside.group("theirs")).toBeDefined();
+  });
+
+  test("of a duplicate leaves the group to the older object, also where only the annotation has its id", async () => {
+    const coderd = await withGroup("original", { deletionPolicy: "Delete" });
+    const { id } = await stage.status("original");
+    await stage.person.mergePatch(CoderGroup, stage.ref("original"), {
+      metadata: { annotations: { "coder.com/paused": "true" } },
+    });
+    await stage.untilIdle();
+    await stage.timePasses(2_000);
+    await duplicate("copy", { name: "original" }, `${id}`);
+    await stage.untilCondition("copy", "Conflict", { reason: "ClaimedByOlder" });
+    await stage.delete(CoderGroup, "copy");
+    await stage.untilGone(CoderGroup, "copy");
+    expect(coderd.deployment.inside.group("original")).toMatchObject({ id });
+    await stage.person.patchStatus(CoderGroup, stage.ref("original"), { status: { id: null } });
+    await stage.timePasses(2_000);
+    await duplicate("renamed-copy", { name: "another" }, `${id}`);
+    await stage.untilCondition("renamed-copy", "Conflict", { reason: "ClaimedByOlder" });
+    await stage.delete(CoderGroup, "renamed-copy");
+    await stage.untilGone(CoderGroup, "renamed-copy");
+    expect(coderd.deployment.inside.group("original")).toMatchObject({ id });
+  });
+
+  test("takes along a group whose creation got no answer", async () => {
+    const coderd = await withGroup("answered");
+    const end = coderd.deployment.faults.inject({ fault: cut, on: /^POST .*groups/, afterEffect: true });
+    await stage.group("unanswered", "answered", { deletionPolicy: "Delete" });
+    await stage.untilCondition("unanswered", "Synced", { reason: "CoderdUnreachable" });
+    expect(coderd.deployment.inside.group("unanswered")).toBeDefined();
+    end();
+    await stage.delete(CoderGroup, "unanswered");
+    await stage.untilGone(CoderGroup, "unanswered");
+    expect(coderd.deployment.inside.group("unanswered")).toBeUndefined();
   });
 
   test("is over after a minute where coderd can't be reached, and says what stays", async () => {

@@ -160,6 +160,20 @@ describe("members", () => {
     expect(inside().namesIn(inside().group("partly"))).toEqual(["carol", "oscar"]);
   });
 
+  test("by the thousand come and go with several requests, each of which coderd answers in time", async () => {
+    const names = Array.from({ length: 1_200 }, (_, index) => `person-${index}`);
+    await stage.byHand(() => inside().join(organization(), ...names));
+    const before = coderd.deployment.count(/^PATCH .*groups/);
+    await stage.group("large", "coder", { members: names });
+    await stage.untilReady("large");
+    expect(inside().group("large")?.members).toHaveLength(1_200);
+    expect(coderd.deployment.count(/^PATCH .*groups/) - before).toBe(3);
+    await stage.change("large", { members: [], quotaAllowance: 2 });
+    await stage.untilReady("large");
+    expect(inside().group("large")).toMatchObject({ members: [], quota: 2 });
+    expect(coderd.deployment.count(/^PATCH .*groups/) - before).toBe(6);
+  });
+
   test("belong to the identity provider where that is in sync, and all else is still kept", async () => {
     const other = await stage.byHand(() => coderd.deployment.addOrganization("synced"));
     inside().setGroupSync(other.id, { field: "groups", mapping: null, auto_create_missing_groups: false });
@@ -171,7 +185,8 @@ describe("members", () => {
 
 test("an organization that does not exist yet is waited for", async () => {
   await stage.group("early", "coder", { organizationName: "later" });
-  await stage.untilCondition("early", "Synced", { reason: "OrganizationMissing" });
+  const { message } = await stage.untilCondition("early", "Synced", { reason: "OrganizationMissing" });
+  expect(message).toContain("create it, or create another object for another organization");
   await stage.untilCondition("early", "Reconciling", { status: "True" });
   await stage.byHand(() => coderd.deployment.addOrganization("Later"));
   await stage.untilReady("early");

@@ -36,6 +36,21 @@ describe("an organization", () => {
     expect(coderd.deployment.keys).toContain(key);
   });
 
+  test("is renamed, and its groups stay and go with their objects", async () => {
+    await stage.organization("before", "coder");
+    await untilReady("before");
+    await stage.group("staff", "coder", { organizationName: "before", deletionPolicy: "Delete" });
+    const id = await stage.untilReady("staff");
+    await stage.changeOrganization("before", { name: "after" });
+    await stage.eventually(() => expect(named("after")).toBeDefined());
+    await stage.change("staff", { quotaAllowance: 5 });
+    expect(await stage.untilReady("staff")).toBe(id);
+    expect(inside().group("staff")).toMatchObject({ id, quota: 5 });
+    await stage.delete(CoderGroup, "staff");
+    await stage.untilGone(CoderGroup, "staff");
+    expect(inside().group("staff")).toBeUndefined();
+  });
+
   test("that exists is taken over only where the spec says so, the default one too", async () => {
     await stage.organization("default-org", "coder", { name: "coder", displayName: "Company" });
     await stage.untilOrganization("default-org", "Conflict", { reason: "ExistsAlready" });
@@ -68,7 +83,28 @@ describe("custom roles", () => {
   });
 });
 
+test("a custom role with capitals is stored in lower case, and does not count as different", async () => {
+  await stage.organization("capitals", "coder", { customRoles: [{ name: "Builder" }] });
+  const organization = await untilReady("capitals");
+  expect(inside().roles).toContainEqual(expect.objectContaining({ organization, name: "builder" }));
+});
+
 describe("the sync with the identity provider", () => {
+  test("is reported by what failed or differs first, then by what is missing", async () => {
+    await stage.byHand(() => coderd.deployment.addOrganization("watched"));
+    const groups = { field: "groups", mapping: { devs: ["nowhere"] } };
+    const spec = { managementPolicy: "Observe", idpSync: { groups } };
+    await stage.organization("watched", "coder", spec);
+    await stage.untilOrganization("watched", "Synced", { reason: "Drifted" });
+    const fault = { kind: "cut" } as const;
+    const end = coderd.deployment.faults.inject({ fault, on: /^PATCH .*idpsync/ });
+    await stage.changeOrganization("watched", { managementPolicy: "Manage", adopt: true });
+    await stage.untilOrganization("watched", "Synced", { reason: "CoderdUnreachable" });
+    end();
+    await stage.timePasses(61_000);
+    await stage.untilOrganization("watched", "Synced", { reason: "GroupsMissing" });
+  });
+
   test("maps values of claims to groups and roles by their names", async () => {
     await stage.organization("synced", "coder", {
       customRoles: [{ name: "reviewer" }],
@@ -154,6 +190,8 @@ describe("a deleted object", () => {
     const { message } = await stage.untilOrganization("full", "Ready", { reason: "DeletionRefused" });
     expect(message).toContain("1 group that must be deleted first");
     expect(message).toContain("set spec.deletionPolicy to Retain");
+    expect(message).not.toContain("Correct the rejected values");
+    await stage.untilOrganization("full", "Stalled", { status: "True", reason: "DeletionRefused", message });
     await stage.delete(CoderGroup, "inner");
     await stage.untilGone(CoderGroup, "inner");
     await stage.untilGone(CoderOrganization, "full");

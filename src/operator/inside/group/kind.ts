@@ -4,7 +4,7 @@ import { CoderGroup, CoderOrganization } from "../../../api/v1alpha1/kinds.ts";
 import type { Group, GroupChange, Member } from "../../../coder/inside/groups.ts";
 import { type Result, succeeded } from "../../../coder/result.ts";
 import { defined, trimmed } from "../../normalize.ts";
-import { collections, type Inside, MISSING_RETRY_MS, type Obstacle, organizationNamed } from "../coderd.ts";
+import { collections, findOrganization, type Inside, MISSING_RETRY_MS, type Obstacle } from "../coderd.ts";
 import type { EntityKind, Place, Resolved, Wanted } from "../kind.ts";
 import { entityNameOf } from "../object.ts";
 
@@ -17,7 +17,8 @@ export const groupKind: EntityKind<CoderGroup, Group> = {
   fields: ["name", "displayName", "avatarURL", "quotaAllowance", "members"],
   organizationOf,
   locate: async (object, inside) => {
-    const organization = await organizationNamed(organizationOf(object), inside);
+    const recorded = { id: object.status?.organizationID, name: organizationOf(object) };
+    const organization = await findOrganization(recorded, inside);
     return organization.ok ? succeeded({ organization: organization.value }) : organization;
   },
   resolve,
@@ -25,7 +26,12 @@ export const groupKind: EntityKind<CoderGroup, Group> = {
   create: (client, { organization }, wanted) =>
     // Members are added with the next request: coderd takes none with this one.
     client.createGroup(organization?.id ?? "", valuesOf(wanted)),
-  correct: (client, group, { wanted, fields }) => client.setGroup(group.id, changeOf(group, wanted, fields)),
+  correct: async (client, group, { wanted, fields }) => {
+    const [first, ...others] = inParts(changeOf(group, wanted, fields));
+    let corrected = await client.setGroup(group.id, first);
+    for (const part of others) if (corrected.ok) corrected = await client.setGroup(group.id, part);
+    return corrected;
+  },
   remove: (client, id) => client.deleteGroup(id),
 };
 
@@ -88,4 +94,23 @@ function changeOf(group: Group, wanted: Wanted<Group>, fields: readonly string[]
   const addUsers = wanted.members.filter((id) => !has.has(id));
   const removeUsers = group.members.filter((id) => !wants.has(id));
   return { ...change, addUsers, removeUsers };
+}
+
+/** coderd adds and removes members one by one, and has to answer in time. */
+const MAX_USERS_PER_REQUEST = 500;
+
+/** A change as several, of which the first has all but the other users. */
+function inParts({
+  addUsers = [],
+  removeUsers = [],
+  ...values
+}: GroupChange): [GroupChange, ...GroupChange[]] {
+  const partFrom = (start: number) => {
+    const end = start + MAX_USERS_PER_REQUEST;
+    return { addUsers: addUsers.slice(start, end), removeUsers: removeUsers.slice(start, end) };
+  };
+  const count = Math.ceil(Math.max(addUsers.length, removeUsers.length) / MAX_USERS_PER_REQUEST);
+  const starts = Array.from({ length: count }, (_, index) => index * MAX_USERS_PER_REQUEST);
+  const [first, ...others] = starts.map(partFrom);
+  return [{ ...values, ...first }, ...others];
 }

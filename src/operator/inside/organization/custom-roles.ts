@@ -45,11 +45,12 @@ async function inTurn(changes: readonly Change[]): ReturnType<Change> {
   return succeeded(undefined);
 }
 
+/** coderd stores names in lower case. */
 function roleOf({ name, displayName = "", permissions = [] }: CustomRoleSpec): CustomRole {
   const each = permissions.flatMap(({ resourceType, actions }) =>
     actions.map((action) => ({ resourceType, action, negate: false })),
   );
-  return comparable({ name, displayName, permissions: each });
+  return comparable({ name: name.toLowerCase(), displayName, permissions: each });
 }
 
 /** coderd gives no order to permissions. */
