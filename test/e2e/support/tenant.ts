@@ -129,7 +129,7 @@ export class Tenant {
     return eventually(async () => {
       const { status, metadata } = await this.get(kind, name);
       const condition = findCondition(status?.conditions, type);
-      expect(condition).toMatchObject(expected);
+      expect(condition, condition?.message).toMatchObject(expected);
       expect(condition?.observedGeneration).toBe(metadata.generation);
       return condition as Condition;
     }, TIME_LIMIT);
