@@ -3,8 +3,8 @@ import { SlowBuilds } from "./support/slow-builds.ts";
 import { CONTROL_PLANE, IMAGE, type Observed, SCHEMA, Upgrades } from "./support/upgrades.ts";
 import { Workspaces } from "./support/workspaces.ts";
 
-/** Beyond the migration and the end of the old version: the start of a new pod, and its probes. */
-const MAX_DOWN_MS = 3_000;
+/** Beyond the migration and the end of the old version: the start of a new pod, and its probes. 3 s on an idle machine. */
+const MAX_DOWN_MS = 5_000;
 /** The duration of the migration on an idle machine; with other work to do, everything else takes longer in proportion. */
 const IDLE_MIGRATION_MS = 1_200;
 const STAGES = [
@@ -46,7 +46,7 @@ describe.runIf(inject("place")?.coder)("Coder 2.26.0 with two replicas in real p
     expect(await upgrades.podNames()).toEqual(pods);
   });
 
-  test("becomes 2.36.1 with all its data, at most 3 s without service beyond its migration and the end of the old one", async () => {
+  test("becomes 2.36.1 with all its data, at most 5 s without service beyond its migration and the end of the old one", async () => {
     const { platform } = upgrades;
     const workspaces = new Workspaces(platform);
     const builds = new SlowBuilds(platform);
