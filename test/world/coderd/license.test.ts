@@ -33,6 +33,19 @@ async function serve(
   return coderd;
 }
 
+test("a license that another replica of coderd has not loaded yet is waited for, and not reported as rejected", async () => {
+  const coderd = await serve("replica");
+  await stage.untilStatus("replica", { licenseTier: "none" });
+  const body = { features: {}, warnings: [], errors: [], has_license: false, trial: false };
+  const fault: Fault = { kind: "answer", status: 200, body };
+  const before = stage.clock.now();
+  coderd.deployment.faults.inject({ fault, on: "GET /api/v2/entitlements", times: 2 });
+  await putLicense("replica", newLicense());
+  await stage.untilStatus("replica", { licenseTier: "premium" });
+  expect(stage.clock.now() - before).toBeLessThan(10_000);
+  expect((await stage.events("replica")).map(({ reason }) => reason)).not.toContain("NotAccepted");
+});
+
 describe("the condition", () => {
   test("goes from NotConfigured over SecretMissing and Pending to Applied", async () => {
     const { database, deployment } = await stage.coderd("life");

@@ -15,6 +15,10 @@ const REFRESH_MS = 2 * 60_000;
 /** Nodes need a moment to apply a change of a Service. */
 const NEW_ADDRESS_MS = 10_000;
 
+/** Time that the other replicas of coderd get to load a license that one of them has stored. */
+const LOADING_MS = 30_000;
+const LOADING_RETRY_MS = 2_000;
+
 /** Results of coderd's licenses in this reconcile. */
 export interface LicenseFacts {
   readonly entitlements: Result<Entitlements, CoderFailure>;
@@ -37,7 +41,10 @@ export async function publishEntitlements(
   const attempt = { inputs: url, now: snapshot.now };
   const backedOff = uploaded ? undefined : backoff.current(attempt);
   if (backedOff) return notKnown(backedOff);
-  const waitMs = Math.min(untilRefresh(snapshot), untilNewAddress(url, snapshot, environment));
+  const isLoading = loadsLicense(snapshot, uploaded);
+  const isUnread = isLoading && snapshot.object.status?.licenseTier === "none";
+  const refreshMs = isUnread ? 0 : untilRefresh(snapshot);
+  const waitMs = Math.min(refreshMs, untilNewAddress(url, snapshot, environment));
   if (!uploaded && !backoff.hasFailed && waitMs > 0)
     return { ...known(snapshot.object.status?.licenseTier ?? "unknown"), requeueAfterMs: waitMs };
   environment.memory.askedAddress = { url };
@@ -54,6 +61,11 @@ export async function publishEntitlements(
     return { ...result, status: { ...result.status, ...version }, value };
   }
   backoff.end();
+  const hasLicenses = licenses.ok && licenses.value.length > 0;
+  if (isLoading && hasLicenses && !entitlements.value.hasLicense)
+    return blocked("Pending", "Waiting until all replicas of coderd have loaded the license.", {
+      requeueAfterMs: LOADING_RETRY_MS,
+    });
   const tier = licenseTier(entitlements.value);
   return {
     ...known(tier),
@@ -66,6 +78,12 @@ export async function publishEntitlements(
     requeueAfterMs: REFRESH_MS,
     value,
   };
+}
+
+/** Whether a license was uploaded so recently that a replica may answer without it. */
+function loadsLicense({ object, now }: Snapshot, uploaded: boolean): boolean {
+  const { licenseLastApplied } = object.status ?? {};
+  return uploaded || (licenseLastApplied !== undefined && now - Date.parse(licenseLastApplied) < LOADING_MS);
 }
 
 /** Remaining validity of the last result. A result from the future, due to a wrong clock, is not valid. */
