@@ -83,7 +83,10 @@ describe.runIf(inject("place")?.coder)("a bundle from real pods", () => {
       expect(platform.secrets.foundIn(answer), metadata?.name).toEqual([]);
     }
     const [leaky] = pods.filter(({ metadata }) => metadata?.name?.includes("leaky"));
-    const quoted = await assistant.ask("logs", { pod: leaky?.metadata?.name, previous: true });
-    expect(quoted).toContain("no provisioner [redacted]");
+    // A kubelet removes the log of the container before when the container restarts once more.
+    await eventually(async () => {
+      const quoted = await assistant.ask("logs", { pod: leaky?.metadata?.name, previous: true });
+      expect(quoted).toContain("no provisioner [redacted]");
+    }, TIME_LIMIT);
   });
 });
