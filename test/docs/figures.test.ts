@@ -64,7 +64,7 @@ test("days before TokenExpiresSoon are those of the code, wherever they stand", 
 });
 
 test("every manifest of a control plane has resources and a security context, as `kubectl coder check` recommends", () => {
-  const files = globSync(["config/samples/*.yaml", "examples/*.yaml"], { cwd: repository });
+  const files = globSync(["config/samples/*.yaml", "examples/**/*.yaml"], { cwd: repository });
   const bare = files.filter((file) =>
     parseAllDocuments(source(file)).some((document) => {
       const object = document.toJS();

@@ -1,17 +1,16 @@
 import { globSync, readFileSync } from "node:fs";
-import { basename } from "node:path";
-import { eventually } from "kube-controller-runtime/testing";
+import { basename, dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Condition } from "../../../src/api/v1alpha1/common.ts";
-import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
-import { openStage, type Stage } from "../../integration/control-plane/stage.ts";
+import { openStage } from "../../integration/control-plane/stage.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
-import type { Manifest } from "../../support/helm.ts";
 import { create, isForeign, manifestsIn } from "../manifests.ts";
 import { pages, repository } from "../pages.ts";
+import { reported } from "./reported.ts";
 
-const files = globSync("examples/*.yaml", { cwd: repository }).sort();
-const watched = [CoderControlPlane, CoderProvisioner];
+const files = globSync("examples/**/*.yaml", { cwd: repository }).sort();
+
+/** What is applied together, by its path: a file, or all files of a folder. */
+const examples = Map.groupBy(files, (file) => (dirname(file) === "examples" ? file : `${dirname(file)}/`));
 
 /** What is missing where only this example was applied: Secrets, a license, pods, the Gateway API, an ingress controller. */
 const expectable = [
@@ -23,14 +22,15 @@ const expectable = [
   "RollingOut",
   "SecretMissing",
   "Starting",
+  "WaitingForFirstAdmin",
 ];
 
-describe.each(files)("%s", (file) => {
-  const text = readFileSync(repository + file, "utf8");
-  const manifests = manifestsIn(text).filter((manifest) => !isForeign(manifest));
+describe.each([...examples])("%s", (_path, parts) => {
+  const texts = parts.map((file) => readFileSync(repository + file, "utf8"));
+  const manifests = texts.flatMap(manifestsIn).filter((manifest) => !isForeign(manifest));
 
   test("says in its first lines what it is and what it needs", () => {
-    expect(text).toMatch(/^# [A-Z]/);
+    for (const text of texts) expect(text).toMatch(/^# [A-Z]/);
   });
 
   test("is taken strictly, and lacks nothing but what its first lines ask for", async () => {
@@ -46,20 +46,6 @@ describe.each(files)("%s", (file) => {
     }
   });
 });
-
-/** The conditions of an object of ours, once the operator has looked at it. */
-async function reported({ kind: name, metadata }: Manifest, stage: Stage): Promise<readonly Condition[]> {
-  const kind = watched.find((known) => known.kind === name);
-  if (!kind) return [];
-  return eventually(
-    async () => {
-      const { status, metadata: stored } = await stage.get(kind, metadata.name);
-      expect(status?.observedGeneration).toBe(stored.generation);
-      return status?.conditions ?? [];
-    },
-    { withinMs: 20_000 },
-  );
-}
 
 test("both lists of examples have every file", () => {
   for (const path of ["examples/README.md", "docs/how-to/examples.md"]) {
