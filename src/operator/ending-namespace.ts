@@ -40,6 +40,6 @@ export function namespaceEndsSince(
   caches: Caches,
 ): Stored<KubeObject>["metadata"]["deletionTimestamp"] {
   const namespaces = caches.of(Namespace);
-  if (!namespaces.served) return undefined;
+  if (!namespaces.available) return undefined;
   return namespaces.get(keyOf({ namespace: "", name: metadata.namespace ?? "" }))?.metadata.deletionTimestamp;
 }

@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
   {
     guard: "ownership: a child that another controller owns is not touched",
     file: "packages/kube-controller-runtime/src/controller/ownership.ts",
-    from: 'if (standing.is === "foreign") throw new NotOursError([{ kind, ref, holder: standing.holder }]);',
+    from: 'if (ownership.is === "foreign") throw new AlreadyOwnedError([{ kind, ref, holder: ownership.holder }]);',
     to: 'if (standing.is === "foreign") return "ours";',
     tests: ["packages/kube-controller-runtime/src/controller"],
   },

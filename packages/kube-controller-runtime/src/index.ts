@@ -43,7 +43,7 @@ export {
   allOf,
   describeForeign,
   type ForeignObject,
-  NotOursError,
+  AlreadyOwnedError,
   type Owner,
   type OwnershipMarks,
 } from "./controller/ownership.ts";

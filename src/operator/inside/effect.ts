@@ -34,8 +34,8 @@ const needs: Readonly<Record<EntityPlan<Entity>["do"], Needs>> = {
   refuse: "nothing",
   report: "nothing",
   claim: {},
-  correct: { otherSide: true },
-  create: { otherSide: true, certainty: true },
+  correct: { external: true },
+  create: { external: true, irreversible: true },
 };
 
 /** An entity at coderd, as its object describes it. */
@@ -56,7 +56,7 @@ export function entityEffect<T extends EntityObject, E extends Entity>(
       }),
     needs: (plan) => needs[plan.do],
     refresh: async (state) => {
-      const fresh = await run.environment.own.readAnew([]);
+      const fresh = await run.environment.own.readUncached([]);
       return fresh ? { next: { ...state, object: fresh.object, isFresh: true } } : { overtaken: true };
     },
     act: (plan, state) => act(plan, state, run),

@@ -48,7 +48,7 @@ describe("a plan at rest that would", () => {
   async function planned(upgrade: object, facts: UpgradeFacts, stored: UpgradeStatus | undefined) {
     const own = {
       latest: { status: {} },
-      readAnew: async () => ({ object: { status: { upgrade: stored } } }),
+      readUncached: async () => ({ object: { status: { upgrade: stored } } }),
     };
     const run = { snapshot: { upgrade }, environment: { own } } as unknown as UpgradeRun;
     const effect = upgradeEffect(run);

@@ -37,9 +37,9 @@ export interface UpgradeState {
 type Step = Promise<Progress<UpgradeState, never>>;
 
 const needs: Readonly<Record<Exclude<UpgradePlan["do"], "rest">, Needs>> = {
-  ask: { otherSide: true },
+  ask: { external: true },
   remember: {},
-  announce: { otherSide: true },
+  announce: { external: true },
   backUp: {},
   checkImage: {},
   record: {},
@@ -84,13 +84,13 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
 function atRest({ shape }: Rest, { facts, isFresh }: UpgradeState, { snapshot }: UpgradeRun): Needs {
   const { revisions, imageChecks } = leftoversOf(facts.record, snapshot);
   const removes = revisions.length + imageChecks.length > 0;
-  return !isFresh && (removes || mayStartOther(shape, facts)) ? { certainty: true } : "nothing";
+  return !isFresh && (removes || mayStartOther(shape, facts)) ? { irreversible: true } : "nothing";
 }
 
 /** Continues only if neither the record nor the spec has changed. */
 async function refresh(state: UpgradeState, { environment: { own } }: UpgradeRun): Step {
   const { image } = own.latest.status ?? {};
-  const fresh = await own.readAnew([]);
+  const fresh = await own.readUncached([]);
   const { status = {} } = fresh?.object ?? {};
   const isSeen = fresh && status.image === image && isSame(status.upgrade, state.facts.record);
   return isSeen ? { next: { ...state, isFresh: true } } : { overtaken: true };

@@ -63,7 +63,7 @@ describe("synced", () => {
     const cache = caches.define(Gateway, { optional: true });
     run();
     await clock.advance(0);
-    expect([cache.synced, cache.served]).toEqual([true, false]);
+    expect([cache.synced, cache.available]).toEqual([true, false]);
     await clock.advance(60 * 60_000);
     expect(retries).toEqual([]);
     expect(transport.requests.length).toBeLessThan(10);
@@ -73,23 +73,23 @@ describe("synced", () => {
     expect(cache.get("n/g")).toBeDefined();
   });
 
-  test("is said of an optional kind, which is used within seconds of its installation after a call of seek", async () => {
+  test("includes a missing optional kind, which is available within seconds of its installation if it is in use", async () => {
     const { clock, api, transport, caches, run } = setUp();
     const cache = caches.define(Gateway, { optional: true });
     run();
-    const seekFor = async (seconds: number) => {
+    const useFor = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
-        cache.seek();
+        cache.markInUse();
         await clock.advance(1_000);
       }
     };
-    await seekFor(600);
-    // Regardless of the number of `seek` calls.
+    await useFor(600);
+    // Regardless of the number of `markInUse` calls.
     expect(transport.requests.length).toBeLessThan(300);
     api.install(Gateway);
     await api.client().create(Gateway, { metadata: { namespace: "n", name: "g" } });
-    await seekFor(5);
-    expect([cache.served, cache.get("n/g")?.metadata.name]).toEqual([true, "g"]);
+    await useFor(5);
+    expect([cache.available, cache.get("n/g")?.metadata.name]).toEqual([true, "g"]);
   });
 
   test("loses its objects with the kind, and finds those that are made after its return", async () => {
@@ -104,10 +104,10 @@ describe("synced", () => {
     api.uninstall(Gateway);
     transport.fault = undefined;
     await clock.advance(10_000);
-    expect([cache.served, cache.size]).toEqual([false, 0]);
+    expect([cache.available, cache.size]).toEqual([false, 0]);
     api.install(Gateway);
     await api.client().create(Gateway, { metadata: { namespace: "n", name: "h" } });
-    cache.seek();
+    cache.markInUse();
     await clock.advance(5_000);
     expect(cache.get("n/h")).toBeDefined();
   });
@@ -140,13 +140,13 @@ describe("synced", () => {
     transport.fault = answers(403);
     run();
     await clock.advance(0);
-    expect([cache.synced, cache.served]).toEqual([true, false]);
+    expect([cache.synced, cache.available]).toEqual([true, false]);
     await clock.advance(60 * 60_000);
     expect([retries, warnings]).toEqual([[], []]);
     expect(transport.requests.length).toBeLessThan(10);
     transport.fault = undefined;
     await clock.advance(11 * 60_000);
-    expect([cache.served, cache.get("n/a")?.metadata.name]).toEqual([true, "a"]);
+    expect([cache.available, cache.get("n/a")?.metadata.name]).toEqual([true, "a"]);
   });
 
   test("is said of a cluster-scoped kind that may be forbidden without a request, in chosen namespaces", async () => {
@@ -155,7 +155,7 @@ describe("synced", () => {
     run();
     await clock.advance(60_000);
     await cache.whenSynced();
-    expect([cache.synced, cache.served, transport.requests.length]).toEqual([true, false, 0]);
+    expect([cache.synced, cache.available, transport.requests.length]).toEqual([true, false, 0]);
   });
 
   test("a right that is taken away and given back loses no object of a kind that may be forbidden", async () => {
@@ -164,14 +164,14 @@ describe("synced", () => {
     await api.client().create(ConfigMap, configMap("a"));
     run();
     await clock.advance(0);
-    expect([cache.served, cache.size]).toEqual([true, 1]);
+    expect([cache.available, cache.size]).toEqual([true, 1]);
     transport.fault = answers(403);
     transport.cutWatches();
     await clock.advance(60_000);
-    expect([cache.served, cache.size]).toEqual([false, 0]);
+    expect([cache.available, cache.size]).toEqual([false, 0]);
     transport.fault = undefined;
     await clock.advance(11 * 60_000);
-    expect([cache.served, cache.size]).toEqual([true, 1]);
+    expect([cache.available, cache.size]).toEqual([true, 1]);
   });
 });
 

@@ -26,7 +26,7 @@ export interface CacheOptions<T extends KubeObject> extends KindSelection {
   readonly transform?: (object: Stored<T>) => Stored<T>;
   /**
    * The API server may not serve this kind (yet). Until it does, the cache counts as synced and retries
-   * rarely, unless `seek` is called.
+   * rarely, unless `markInUse` is called.
    */
   readonly optional?: boolean;
   /**
@@ -55,10 +55,10 @@ export interface CacheEnvironment {
  * Maximum retry interval for a missing kind that is in use, so that it is available within seconds after its
  * installation.
  */
-const SOUGHT_RETRY_CAP_MS = 4_000;
+const IN_USE_RETRY_CAP_MS = 4_000;
 
 /** Retry interval for a missing kind that is not in use. */
-const UNSOUGHT_RETRY_MS = 10 * 60_000;
+const UNUSED_RETRY_MS = 10 * 60_000;
 
 /**
  * The objects of one kind, kept up to date by one watch per namespace, or by one for the whole cluster. Reads
@@ -79,7 +79,7 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   readonly #restarts = new Map<string, AbortController>();
   /** Called when the list of a namespace is complete. */
   readonly #listed = new Map<string, () => void>();
-  #sought = Promise.withResolvers<void>();
+  #inUse = Promise.withResolvers<void>();
 
   constructor(kind: Kind<T>, environment: CacheEnvironment, options: CacheOptions<T> = {}) {
     this.kind = kind;
@@ -107,15 +107,15 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
   }
 
   /** Whether the API server serves this kind and this process may read it, as of the last request. */
-  get served(): boolean {
+  get available(): boolean {
     return this.#stores.size > 0 && this.#missing.size === 0;
   }
 
   /**
    * Marks this kind as in use, so that a missing one is retried soon. Call it again while the kind is in use.
    */
-  seek(): void {
-    this.#sought.resolve();
+  markInUse(): void {
+    this.#inUse.resolve();
   }
 
   /** Whether the cache includes the namespace. */
@@ -189,10 +189,10 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
       kind: this.kind,
       selection: { namespace: namespace || undefined, labelSelector, fieldSelector, metadataOnly },
       signal,
-      timing: { ...this.#environment.timing, ...(optional && { retryCapMs: SOUGHT_RETRY_CAP_MS }) },
+      timing: { ...this.#environment.timing, ...(optional && { retryCapMs: IN_USE_RETRY_CAP_MS }) },
       ...((optional || mayBeForbidden) && {
         isMissing: (error: ApiError) => this.#isMissing(error),
-        whileMissing: () => this.#untilSought(signal),
+        whileMissing: () => this.#untilInUse(signal),
       }),
       onRetry: (error, waitMs, expected) => this.#retrying(error, { namespace, waitMs, expected }),
     });
@@ -205,13 +205,13 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     }
   }
 
-  async #untilSought(signal: AbortSignal): Promise<void> {
+  async #untilInUse(signal: AbortSignal): Promise<void> {
     const { clock } = this.#environment;
     const timer = new AbortController();
-    const rarely = clock.sleep(UNSOUGHT_RETRY_MS, AbortSignal.any([signal, timer.signal]));
-    await Promise.race([this.#sought.promise, rarely.catch(() => undefined)]);
+    const rarely = clock.sleep(UNUSED_RETRY_MS, AbortSignal.any([signal, timer.signal]));
+    await Promise.race([this.#inUse.promise, rarely.catch(() => undefined)]);
     timer.abort();
-    this.#sought = Promise.withResolvers();
+    this.#inUse = Promise.withResolvers();
   }
 
   #retrying(

@@ -7,13 +7,13 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
 /** How to reach the API server, and how the connection is secured. */
-export interface Way {
+export interface ConnectionOptions {
   readonly tls: TlsOptions;
   readonly proxy?: ProxyAddress | undefined;
 }
 
 /** Opens connections to the API server, directly or through a proxy; `connect` of an undici `Agent`. */
-export function connectorFor({ tls, proxy }: Way): buildConnector.connector {
+export function connectorFor({ tls, proxy }: ConnectionOptions): buildConnector.connector {
   const straight = buildConnector({
     ...tls,
     // HTTP/2 would need fewer connections for watches, but an abort would only end a stream: undici would

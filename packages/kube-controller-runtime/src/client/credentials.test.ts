@@ -263,14 +263,14 @@ describe("inside a cluster", () => {
     const { dir, write } = kubeconfigFolder();
     write("token", "t1");
     write("ca.crt", "CA");
-    return { write, surroundings: { env: { ...env }, home: dir, serviceAccount: dir } };
+    return { write, environment: { env: { ...env }, home: dir, serviceAccount: dir } };
   }
   const service = { KUBERNETES_SERVICE_HOST: "10.96.0.1", KUBERNETES_SERVICE_PORT: "443" };
 
   test("the service account's token and CA are used, and followed as they are rotated", async () => {
     const clock = new VirtualClock();
-    const { write, surroundings } = serviceAccount(service);
-    const credentials = await loadCredentials({}, clock, surroundings);
+    const { write, environment } = serviceAccount(service);
+    const credentials = await loadCredentials({}, clock, environment);
     expect(credentials).toMatchObject({ origin: "https://10.96.0.1", tls: { ca: "CA" } });
     expect(await credentials.headers()).toEqual(bearer("t1"));
     write("token", "t2");
@@ -281,25 +281,25 @@ describe("inside a cluster", () => {
   });
 
   test("an IPv6 address of the service becomes a URL", async () => {
-    const { surroundings } = serviceAccount({ ...service, KUBERNETES_SERVICE_HOST: "fd00::1" });
-    const credentials = await loadCredentials({}, undefined, surroundings);
+    const { environment } = serviceAccount({ ...service, KUBERNETES_SERVICE_HOST: "fd00::1" });
+    const credentials = await loadCredentials({}, undefined, environment);
     expect(credentials.origin).toBe("https://[fd00::1]");
   });
 
   test("the proxy of the environment is used unless NO_PROXY lists the service", async () => {
     const proxied = serviceAccount({ ...service, HTTPS_PROXY: "proxy:3128" });
-    expect((await loadCredentials({}, undefined, proxied.surroundings)).proxy?.host).toBe("proxy");
+    expect((await loadCredentials({}, undefined, proxied.environment)).proxy?.host).toBe("proxy");
     const straight = serviceAccount({ ...service, HTTPS_PROXY: "proxy:3128", NO_PROXY: "10.96.0.0/12" });
-    expect((await loadCredentials({}, undefined, straight.surroundings)).proxy).toBeUndefined();
+    expect((await loadCredentials({}, undefined, straight.environment)).proxy).toBeUndefined();
   });
 
   test("KUBECONFIG wins over the service account, and a home directory does not", async () => {
-    const { write, surroundings } = serviceAccount(service);
+    const { write, environment } = serviceAccount(service);
     write(".kube/config", "no kubeconfig");
-    expect((await loadCredentials({}, undefined, surroundings)).origin).toBe("https://10.96.0.1");
+    expect((await loadCredentials({}, undefined, environment)).origin).toBe("https://10.96.0.1");
     const { kubeconfig } = kubeconfigFolder();
-    const env = { ...surroundings.env, KUBECONFIG: kubeconfig({ token: "from-env" }) };
-    const credentials = await loadCredentials({}, undefined, { ...surroundings, env });
+    const env = { ...environment.env, KUBECONFIG: kubeconfig({ token: "from-env" }) };
+    const credentials = await loadCredentials({}, undefined, { ...environment, env });
     expect(await credentials.headers()).toEqual(bearer("from-env"));
   });
 });

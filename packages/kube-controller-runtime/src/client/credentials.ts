@@ -7,8 +7,8 @@ import { readIdentity } from "./kubeconfig/read-identity.ts";
 import {
   type CredentialsSource,
   loadSettings,
-  ownSurroundings,
-  type Surroundings,
+  type ProcessEnvironment,
+  processEnvironment,
 } from "./kubeconfig/sources.ts";
 import { KubeconfigError } from "./kubeconfig-error.ts";
 import type { ProxyAddress } from "./proxy/address.ts";
@@ -43,9 +43,9 @@ export interface Credentials {
 export async function loadCredentials(
   source: CredentialsSource = {},
   clock: Clock = systemClock,
-  surroundings: Surroundings = ownSurroundings(),
+  environment: ProcessEnvironment = processEnvironment(),
 ): Promise<Credentials> {
-  const load = () => loadSettings(source, surroundings);
+  const load = () => loadSettings(source, environment);
   const settings = await load();
   const { server } = settings.cluster;
   const reader = new CredentialsReader(settings, clock);
@@ -54,7 +54,7 @@ export async function loadCredentials(
     origin: server.origin,
     pathPrefix: server.pathname.replace(/\/$/, ""),
     namespace: settings.namespace,
-    proxy: settings.cluster.proxy ?? proxyFromEnvironment(server, surroundings.env),
+    proxy: settings.cluster.proxy ?? proxyFromEnvironment(server, environment.env),
     get tls() {
       return reader.identity.tls;
     },

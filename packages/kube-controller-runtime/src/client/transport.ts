@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { Agent, type Dispatcher } from "undici";
 import { admittedBy } from "../admission.ts";
-import { connectorFor, type Way } from "./connect.ts";
+import { type ConnectionOptions, connectorFor } from "./connect.ts";
 import type { Credentials } from "./credentials.ts";
 import type { RequestHeaders, TlsOptions } from "./identity.ts";
 
@@ -124,14 +124,14 @@ async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function newAgents(way: Way): Agents {
+function newAgents(options: ConnectionOptions): Agents {
   const agent = (limits: Agent.Options) =>
-    new Agent({ ...limits, pipelining: 1, connect: connectorFor(way) });
-  return { tls: way.tls, requests: agent({ connections: REQUEST_CONNECTIONS }), watches: agent({}) };
+    new Agent({ ...limits, pipelining: 1, connect: connectorFor(options) });
+  return { tls: options.tls, requests: agent({ connections: REQUEST_CONNECTIONS }), watches: agent({}) };
 }
 
 /** Requests in progress may finish on the old connections. */
-function replaced(old: Agents, way: Way): Agents {
+function replaced(old: Agents, options: ConnectionOptions): Agents {
   for (const agent of [old.requests, old.watches]) agent.close().catch(() => undefined);
-  return newAgents(way);
+  return newAgents(options);
 }

@@ -5,7 +5,7 @@ import { ConfigMap, Deployment, Secret, Service } from "../kinds.ts";
 import { awaitChange } from "../queue/action.ts";
 import type { Children } from "./children.ts";
 import { controller } from "./controller.ts";
-import { NotOursError, type Owner } from "./ownership.ts";
+import { AlreadyOwnedError, type Owner } from "./ownership.ts";
 
 const ref = { namespace: "n", name: "child" };
 const labels = { app: "child", instance: "parent" };
@@ -203,7 +203,7 @@ describe("an object that is not ours", () => {
     for (const isSeen of [false, true]) {
       if (isSeen) await seen();
       const failure = await apply({ a: "1" }).catch((error: unknown) => error);
-      expect(failure).toBeInstanceOf(NotOursError);
+      expect(failure).toBeInstanceOf(AlreadyOwnedError);
       expect(failure).toMatchObject({ objects: [{ kind: ConfigMap, ref, holder }] });
       expect(String(failure)).toContain(`ConfigMap "n/child" belongs to ${holder}`);
       await expect(children.create(ConfigMap, configMap({ a: "1" }), owner)).rejects.toEqual(failure);
@@ -220,7 +220,7 @@ describe("an object that is not ours", () => {
       world.transport.fault = undefined;
       return pass();
     });
-    await expect(apply({ a: "2" })).rejects.toBeInstanceOf(NotOursError);
+    await expect(apply({ a: "2" })).rejects.toBeInstanceOf(AlreadyOwnedError);
     expect((await stored()).data).toEqual({ a: "theirs" });
   });
 
@@ -230,7 +230,7 @@ describe("an object that is not ours", () => {
       world.transport.fault = undefined;
       return pass();
     });
-    await expect(apply({ a: "1" })).rejects.toBeInstanceOf(NotOursError);
+    await expect(apply({ a: "1" })).rejects.toBeInstanceOf(AlreadyOwnedError);
     expect((await stored()).data).toEqual({ a: "theirs" });
   });
 
@@ -284,7 +284,7 @@ describe("an object that is ours though it has no reference to the owner", () =>
     const earlier = { ...owner.object, metadata: { ...owner.object.metadata, uid: "u-earlier" } };
     const lagging = { kind: Parent, object: earlier, labels };
     await expect(children.apply(ConfigMap, configMap({ a: "1" }), lagging)).rejects.toBeInstanceOf(
-      NotOursError,
+      AlreadyOwnedError,
     );
     expect((await stored()).data).toEqual({ b: "new" });
   });
@@ -292,7 +292,7 @@ describe("an object that is ours though it has no reference to the owner", () =>
   test("and handed over is left until its time has come", async () => {
     const metadata = { annotations: { [marks.handOver]: "Parent/parent" } };
     const before = await world.person.create(ConfigMap, configMap({ a: "theirs" }, metadata));
-    const left = await children.apply(ConfigMap, configMap({ a: "1" }), owner, { leaveHandedOver: true });
+    const left = await children.apply(ConfigMap, configMap({ a: "1" }), owner, { deferAdoption: true });
     expect(left).toEqual(before);
     expect(children.owns(left, owner)).toBe(false);
     expect(await stored()).toEqual(before);
@@ -318,34 +318,34 @@ describe("a handed-over Secret", () => {
 });
 
 describe("a child in another namespace", () => {
-  const abroad = { namespace: "m", name: "child" };
-  const desired = { metadata: { ...abroad, labels }, data: { a: "1" } };
-  const applyAbroad = () => children.apply(ConfigMap, desired, owner);
-  const storedAbroad = () => world.person.get(ConfigMap, abroad);
+  const childRef = { namespace: "m", name: "child" };
+  const desired = { metadata: { ...childRef, labels }, data: { a: "1" } };
+  const applyChild = () => children.apply(ConfigMap, desired, owner);
+  const storedChild = () => world.person.get(ConfigMap, childRef);
   const person = (metadata: object) =>
-    world.person.create(ConfigMap, { metadata: { ...abroad, ...metadata }, data: { a: "0" } });
+    world.person.create(ConfigMap, { metadata: { ...childRef, ...metadata }, data: { a: "0" } });
 
   test("carries the owner's uid instead of a reference", async () => {
-    await applyAbroad();
-    const { metadata } = await storedAbroad();
+    await applyChild();
+    const { metadata } = await storedChild();
     expect(metadata.ownerReferences).toBeUndefined();
     expect(metadata.annotations?.[marks.ownerUid]).toBe(owner.object.metadata.uid);
     await seen();
-    await applyAbroad();
+    await applyChild();
     expect(world.requests()).toEqual([]);
   });
 
   test("is ours by its uid, or by its labels and an earlier uid, and by labels alone it is not", async () => {
     await person({ labels, annotations: { [marks.ownerUid]: "u-before" } });
-    await applyAbroad();
-    expect((await storedAbroad()).metadata.annotations?.[marks.ownerUid]).toBe(owner.object.metadata.uid);
-    await world.person.mergePatch(ConfigMap, abroad, { metadata: { labels: null } });
+    await applyChild();
+    expect((await storedChild()).metadata.annotations?.[marks.ownerUid]).toBe(owner.object.metadata.uid);
+    await world.person.mergePatch(ConfigMap, childRef, { metadata: { labels: null } });
     await seen();
-    await applyAbroad();
-    expect((await storedAbroad()).metadata.labels).toEqual(labels);
-    await world.person.mergePatch(ConfigMap, abroad, { metadata: { annotations: null } });
+    await applyChild();
+    expect((await storedChild()).metadata.labels).toEqual(labels);
+    await world.person.mergePatch(ConfigMap, childRef, { metadata: { annotations: null } });
     await seen();
-    await expect(applyAbroad()).rejects.toBeInstanceOf(NotOursError);
+    await expect(applyChild()).rejects.toBeInstanceOf(AlreadyOwnedError);
   });
 });
 

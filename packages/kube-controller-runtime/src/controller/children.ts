@@ -4,7 +4,7 @@ import { ApiError, isAlreadyExists, isConflict } from "../client/error.ts";
 import { find, findSame } from "../client/find.ts";
 import { type Kind, type KubeObject, keyOfObject, refOf, type Stored } from "../object.ts";
 import { controllerOf } from "../owner.ts";
-import { marked, on, wasAppliedLast } from "./desired.ts";
+import { wasAppliedLast, withMarks, withMetadata } from "./desired.ts";
 import {
   adoptFields,
   hasUpdatedFields,
@@ -13,13 +13,13 @@ import {
   takeExclusive,
 } from "./managed-fields.ts";
 import {
+  AlreadyOwnedError,
   allOf,
-  NotOursError,
   type Owner,
+  type Ownership,
   type OwnershipMarks,
+  ownershipOf,
   refuseForeign,
-  type Standing,
-  standingOf,
 } from "./ownership.ts";
 
 /** The index of children by the UID of their controller, which every owned kind has. */
@@ -42,7 +42,7 @@ export interface ApplyOptions {
   /** Rejects with `Conflict` unless the child still has this version. */
   readonly resourceVersion?: string;
   /** Returns an object that is handed over unchanged instead of adopting it yet. */
-  readonly leaveHandedOver?: boolean;
+  readonly deferAdoption?: boolean;
 }
 
 /**
@@ -63,7 +63,7 @@ interface Child<T extends KubeObject> {
 
 /**
  * Brings children to their desired state by server-side apply. An object that is not known to be ours is
- * created or refused, never overwritten, and objects of others are never changed or deleted (`standingOf`
+ * created or refused, never overwritten, and objects of others are never changed or deleted (`ownershipOf`
  * decides the ownership). The manager's fields of earlier writes are transferred to its apply before the
  * first one, so that omitting a field removes it.
  *
@@ -83,15 +83,15 @@ export class Children {
 
   /** Whether an object belongs to the owner now; an object that is only handed over does not yet. */
   owns(present: Stored<KubeObject>, owner: Owner): boolean {
-    return !["foreign", "handedOver"].includes(this.#standing(present, owner));
+    return !["foreign", "handedOver"].includes(this.#ownership(present, owner));
   }
 
   /** Whether an object belongs to the owner or is handed over to it. */
-  mayTake(present: Stored<KubeObject>, owner: Owner): boolean {
-    return this.#standing(present, owner) !== "foreign";
+  mayAdopt(present: Stored<KubeObject>, owner: Owner): boolean {
+    return this.#ownership(present, owner) !== "foreign";
   }
 
-  /** Throws `NotOursError` unless `present` may become the child `desired`. Makes no request. */
+  /** Throws `AlreadyOwnedError` unless `present` may become the child `desired`. Makes no request. */
   refuseForeign<T extends KubeObject>(
     kind: Kind<T>,
     child: { readonly present: Stored<T>; readonly desired: T; readonly owner: Owner },
@@ -101,22 +101,22 @@ export class Children {
 
   /**
    * Makes the child equal to `desired` in every field that it sets, with `owner` as its controller; in
-   * another namespace, with the owner's UID as an annotation. Throws `NotOursError` if the name is taken.
+   * another namespace, with the owner's UID as an annotation. Throws `AlreadyOwnedError` if the name is taken.
    */
   async apply<T extends KubeObject>(
     kind: Kind<T>,
     desired: T,
     owner: Owner,
-    { resourceVersion, leaveHandedOver = false }: ApplyOptions = {},
+    { resourceVersion, deferAdoption = false }: ApplyOptions = {},
   ): Promise<Stored<T>> {
-    const child = { kind, desired: marked(desired, owner, this.#options.marks), owner, resourceVersion };
+    const child = { kind, desired: withMarks(desired, owner, this.#options.marks), owner, resourceVersion };
     let present = this.#options.caches.of(kind).get(keyOfObject(desired));
     // The caller may have newer information than the cache, which only holds objects with our label.
     if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion)
       present = await find(this.#client, kind, refOf(desired));
     for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
       if (resourceVersion && present?.metadata.resourceVersion !== resourceVersion) break;
-      if (leaveHandedOver && present && this.#standing(present, owner) === "handedOver") return present;
+      if (deferAdoption && present && this.#ownership(present, owner) === "handedOver") return present;
       const result = present ? await this.#converge(child, present) : await this.#make(child, attempt);
       if (result) return result;
       present = await find(this.#client, kind, refOf(desired));
@@ -126,7 +126,7 @@ export class Children {
   }
 
   /**
-   * Creates a child that must not exist yet; rejects with `AlreadyExists` or `NotOursError` if it does. A
+   * Creates a child that must not exist yet; rejects with `AlreadyExists` or `AlreadyOwnedError` if it does. A
    * child that outlives its owner has no owner reference, so that it is not garbage-collected: only its
    * labels identify the owner.
    */
@@ -135,7 +135,7 @@ export class Children {
     desired: T,
     { outlives = false, ...owner }: Owner & { readonly outlives?: boolean },
   ): Promise<Stored<T>> {
-    const child = outlives ? desired : marked(desired, owner, this.#options.marks);
+    const child = outlives ? desired : withMarks(desired, owner, this.#options.marks);
     const made = await this.#make({ kind, desired: child, owner }, 1);
     if (made) return made;
     const present = await find(this.#client, kind, refOf(desired));
@@ -173,9 +173,9 @@ export class Children {
     const { caches, marks, dryRun } = this.#options;
     const present = caches.of(kind).get(keyOfObject(desired));
     if (!present || !this.owns(present, owner)) return undefined;
-    const child = marked(desired, owner, marks);
+    const child = withMarks(desired, owner, marks);
     if (wasAppliedLast(present, child, marks) && this.#isUnchanged(present, child)) return undefined;
-    return dryRun.apply(kind, on(child, { uid: present.metadata.uid }));
+    return dryRun.apply(kind, withMetadata(child, { uid: present.metadata.uid }));
   }
 
   /**
@@ -215,7 +215,7 @@ export class Children {
     try {
       // A server that does not create an object with a version still creates one by POST.
       if (attempt > 1) return await this.#client.create(kind, desired);
-      return await this.#client.apply(kind, on(desired, { resourceVersion: NEVER }));
+      return await this.#client.apply(kind, withMetadata(desired, { resourceVersion: NEVER }));
     } catch (error) {
       if (isConflict(error) || isAlreadyExists(error)) return undefined;
       throw error;
@@ -233,19 +233,19 @@ export class Children {
   /** Resolves with `undefined` if the object is not the expected one. */
   async #converge<T extends KubeObject>(child: Child<T>, seen: Stored<T>): Promise<Stored<T> | undefined> {
     const { kind, desired, owner, resourceVersion } = child;
-    const standing = refuseForeign(kind, { present: seen, desired, owner }, this.#options.marks);
-    const isAdopted = standing === "ours" && !hasUpdatedFields(seen, this.#options.fieldManager);
+    const ownership = refuseForeign(kind, { present: seen, desired, owner }, this.#options.marks);
+    const isAdopted = ownership === "ours" && !hasUpdatedFields(seen, this.#options.fieldManager);
     const isLast = wasAppliedLast(seen, desired, this.#options.marks);
     if (isAdopted && isLast && this.#isUnchanged(seen, desired)) return seen;
     try {
       if (isAdopted) {
         const condition = { uid: seen.metadata.uid, ...(resourceVersion && { resourceVersion }) };
-        const applied = await this.#client.apply(kind, on(desired, condition));
+        const applied = await this.#client.apply(kind, withMetadata(desired, condition));
         if (isLast) this.#options.onReverted?.(owner, applied);
         return applied;
       }
       const present = await this.#adopt(child);
-      return present && (await this.#client.apply(kind, on(desired, versionOf(present))));
+      return present && (await this.#client.apply(kind, withMetadata(desired, versionOf(present))));
     } catch (error) {
       if (isConflict(error) || (await this.#isAnother(child, seen, error))) return undefined;
       if (error instanceof ApiError && (await this.#takeExclusive(child, error))) return undefined;
@@ -278,9 +278,10 @@ export class Children {
     const present = await find(this.#client, kind, refOf(desired));
     const wanted = child.resourceVersion ?? present?.metadata.resourceVersion;
     if (!present || present.metadata.resourceVersion !== wanted) return undefined;
-    const standing = refuseForeign(kind, { present, desired, owner }, this.#options.marks);
-    if (standing === "earlier") await this.#refuseLater(kind, present, owner);
-    const takesOver = standing === "ours" ? {} : { takesOver: { controllerUid: controllerOf(present)?.uid } };
+    const ownership = refuseForeign(kind, { present, desired, owner }, this.#options.marks);
+    if (ownership === "earlier") await this.#refuseLater(kind, present, owner);
+    const takesOver =
+      ownership === "ours" ? {} : { takesOver: { controllerUid: controllerOf(present)?.uid } };
     const { managedFields } = present.metadata;
     const adopted = adoptFields(managedFields, { manager: this.#options.fieldManager, ...takesOver });
     return adopted ? this.#giveFields(kind, present, adopted) : present;
@@ -302,7 +303,7 @@ export class Children {
   async #refuseLater(kind: Kind, present: Stored<KubeObject>, owner: Owner): Promise<void> {
     if (await findSame(this.#client, owner.kind, owner.object)) return;
     const holder = `a later ${owner.kind.kind} "${owner.object.metadata.name}"`;
-    throw new NotOursError([{ kind, ref: refOf(present), holder }]);
+    throw new AlreadyOwnedError([{ kind, ref: refOf(present), holder }]);
   }
 
   /** The API server returns Invalid for an apply to a different UID, or for a second controller. */
@@ -316,8 +317,8 @@ export class Children {
     return present?.metadata.uid !== seen.metadata.uid || !this.owns(present, owner);
   }
 
-  #standing(present: Stored<KubeObject>, owner: Owner): Standing["is"] {
-    return standingOf(present, owner, this.#options.marks).is;
+  #ownership(present: Stored<KubeObject>, owner: Owner): Ownership["is"] {
+    return ownershipOf(present, owner, this.#options.marks).is;
   }
 }
 

@@ -32,13 +32,13 @@ export interface OwnershipMarks {
  * - `handedOver`: a user who may edit it allows the owner to adopt it;
  * - `foreign`: anything else. It must not be changed.
  */
-export type Standing =
+export type Ownership =
   | { readonly is: "ours" | "earlier" | "orphan" | "handedOver" }
   | { readonly is: "foreign"; readonly holder: string };
 
 /** Classifies an existing object. A controller reference takes precedence over labels and annotations. */
-export function standingOf(present: Stored<KubeObject>, owner: Owner, marks: OwnershipMarks): Standing {
-  const tie = isAbroad(present, owner)
+export function ownershipOf(present: Stored<KubeObject>, owner: Owner, marks: OwnershipMarks): Ownership {
+  const tie = isCrossNamespace(present, owner)
     ? tieByAnnotation(present, owner, marks)
     : tieByController(present, owner);
   if (tie) return tie;
@@ -48,12 +48,12 @@ export function standingOf(present: Stored<KubeObject>, owner: Owner, marks: Own
 }
 
 /** Whether an object can't have an owner reference, because it is in another namespace. */
-export function isAbroad(object: KubeObject, { object: owner }: Pick<Owner, "object">): boolean {
+export function isCrossNamespace(object: KubeObject, { object: owner }: Pick<Owner, "object">): boolean {
   const { namespace } = owner.metadata;
   return namespace !== undefined && object.metadata?.namespace !== namespace;
 }
 
-function tieByController(present: Stored<KubeObject>, owner: Owner): Standing | undefined {
+function tieByController(present: Stored<KubeObject>, owner: Owner): Ownership | undefined {
   const controller = controllerOf(present);
   if (!controller) return hasLabels(present, owner) ? { is: "orphan" } : undefined;
   if (controller.uid === owner.object.metadata.uid) return { is: "ours" };
@@ -69,7 +69,7 @@ function tieByAnnotation(
   present: Stored<KubeObject>,
   owner: Owner,
   marks: OwnershipMarks,
-): Standing | undefined {
+): Ownership | undefined {
   const uid = present.metadata.annotations?.[marks.ownerUid];
   if (uid === undefined || controllerOf(present)) return undefined;
   if (uid === owner.object.metadata.uid) return { is: "ours" };
@@ -120,11 +120,11 @@ export interface ForeignObject {
 }
 
 /** Names of children are taken by objects of other owners, which were not changed. */
-export class NotOursError extends Error {
-  override readonly name = "NotOursError";
+export class AlreadyOwnedError extends Error {
+  override readonly name = "AlreadyOwnedError";
   readonly objects: readonly [ForeignObject, ...ForeignObject[]];
 
-  constructor(objects: NotOursError["objects"]) {
+  constructor(objects: AlreadyOwnedError["objects"]) {
     super(objects.map(describeForeign).join("; "));
     this.objects = objects;
   }
@@ -136,19 +136,19 @@ export function describeForeign({ kind, ref, holder, obstacle }: ForeignObject):
   return `${kind.kind} "${keyOf(ref)}" belongs to ${holder} and is left unchanged${why}`;
 }
 
-/** Throws `NotOursError` unless the owner may make this object its child `desired`. */
+/** Throws `AlreadyOwnedError` unless the owner may make this object its child `desired`. */
 export function refuseForeign(
   kind: Kind,
   { present, desired, owner }: { present: Stored<KubeObject>; desired: KubeObject; owner: Owner },
   marks: OwnershipMarks,
-): Exclude<Standing["is"], "foreign"> {
-  const standing = standingOf(present, owner, marks);
+): Exclude<Ownership["is"], "foreign"> {
+  const ownership = ownershipOf(present, owner, marks);
   const ref = refOf(present);
-  if (standing.is === "foreign") throw new NotOursError([{ kind, ref, holder: standing.holder }]);
+  if (ownership.is === "foreign") throw new AlreadyOwnedError([{ kind, ref, holder: ownership.holder }]);
   const obstacle =
-    standing.is === "handedOver" ? obstacleTo(present, { ...desired, kind: kind.kind }) : undefined;
-  if (obstacle) throw new NotOursError([{ kind, ref, holder: holderOf(present), obstacle }]);
-  return standing.is;
+    ownership.is === "handedOver" ? obstacleTo(present, { ...desired, kind: kind.kind }) : undefined;
+  if (obstacle) throw new AlreadyOwnedError([{ kind, ref, holder: holderOf(present), obstacle }]);
+  return ownership.is;
 }
 
 /** Waits for all, even if some fail: reports all foreign objects together, after any other failure. */
@@ -157,10 +157,10 @@ export async function allOf<R>(work: readonly Promise<R>[]): Promise<R[]> {
   const foreign: ForeignObject[] = [];
   for (const settled of await Promise.allSettled(work)) {
     if (settled.status === "fulfilled") results.push(settled.value);
-    else if (settled.reason instanceof NotOursError) foreign.push(...settled.reason.objects);
+    else if (settled.reason instanceof AlreadyOwnedError) foreign.push(...settled.reason.objects);
     else throw settled.reason;
   }
   const [first, ...more] = foreign;
-  if (first) throw new NotOursError([first, ...more]);
+  if (first) throw new AlreadyOwnedError([first, ...more]);
   return results;
 }

@@ -113,19 +113,19 @@ export class ControllerRunner {
    * its own errors.
    */
   async #isAccepted(key: ObjectKey, context: RunContext): Promise<boolean> {
-    const newcomer = this.#newcomer(key);
-    if (!newcomer) return false;
+    const unaccepted = this.#unaccepted(key);
+    if (!unaccepted) return false;
     try {
-      await this.#controller.acceptance?.accept(newcomer, context);
+      await this.#controller.acceptance?.accept(unaccepted, context);
     } catch (error) {
       if (error instanceof NotLeaderError) throw error;
       context.log.warn("failed to write the first status", { error });
     }
-    return this.#newcomer(key) === undefined;
+    return this.#unaccepted(key) === undefined;
   }
 
   /** The object of the key, if it is new and not accepted yet. */
-  #newcomer(key: ObjectKey): Stored<KubeObject> | undefined {
+  #unaccepted(key: ObjectKey): Stored<KubeObject> | undefined {
     const { acceptance, kind } = this.#controller;
     const object = acceptance && this.#environment.caches.of(kind).get(key);
     return object && acceptance.isNew(object) ? object : undefined;
@@ -143,7 +143,7 @@ export class ControllerRunner {
     this.#tolerate(object, () => {
       // The previous and the new state usually return the same key; adding it twice would run it twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
-      for (const key of keys) this.#queue.add(key, { priority: this.#newcomer(key) ? "new" : priority });
+      for (const key of keys) this.#queue.add(key, { priority: this.#unaccepted(key) ? "new" : priority });
     });
   }
 

@@ -1,6 +1,6 @@
 import { type Condition, type ConditionState, setCondition } from "../conditions.ts";
 import { type Action, awaitChange, requeue } from "../queue/action.ts";
-import { type ForeignObject, NotOursError } from "./ownership.ts";
+import { AlreadyOwnedError, type ForeignObject } from "./ownership.ts";
 
 /** Fields to set, and fields to remove by the value `undefined`. */
 export type Changes<S extends object> = { readonly [Field in keyof S]?: S[Field] | undefined };
@@ -107,7 +107,7 @@ export class Steps<S extends { conditions?: Condition[] }> {
     try {
       return await step();
     } catch (error) {
-      if (error instanceof NotOursError) this.#conflicts.push(...error.objects);
+      if (error instanceof AlreadyOwnedError) this.#conflicts.push(...error.objects);
       const { retryAfterMs, ...state } = this.#explain(error);
       const condition = { status: "False", ...state } as const;
       return retryAfterMs === undefined ? { condition, error } : { condition, requeueAfterMs: retryAfterMs };

@@ -12,8 +12,8 @@ type Failure = { readonly kind: string };
 const needs: Record<Plan["do"], Needs> = {
   keep: "nothing",
   tidy: {},
-  ask: { otherSide: true },
-  make: { otherSide: true, certainty: true },
+  ask: { external: true },
+  make: { external: true, irreversible: true },
 };
 
 let acts: string[];
@@ -43,8 +43,8 @@ function effect(
 }
 
 const start: State = { isFresh: false, steps: [] };
-const run = (described: Effect<State, Plan, Failure>, { now = 0, mayAsk = true } = {}) =>
-  settle(described, start, { inputs: "same", now, backoff, mayAsk });
+const run = (described: Effect<State, Plan, Failure>, { now = 0, allowExternal = true } = {}) =>
+  settle(described, start, { inputs: "same", now, backoff, allowExternal });
 const down = { failed: { kind: "down" } };
 
 describe("an effect", () => {
@@ -70,7 +70,7 @@ describe("an effect", () => {
   });
 
   test("does not ask the other side where it must not", async () => {
-    const ended = await run(effect(["tidy", "ask"]), { mayAsk: false });
+    const ended = await run(effect(["tidy", "ask"]), { allowExternal: false });
     expect(ended).toMatchObject({ end: "notAllowed", plan: { do: "ask" } });
     expect(acts).toEqual(["tidy"]);
   });

@@ -8,12 +8,12 @@ export type Needs =
        * A request to the external system. Without it, the plan only writes to Kubernetes and can be carried
        * out at any time.
        */
-      readonly otherSide?: true;
+      readonly external?: true;
       /**
        * It can't be undone. Because caches may lag behind even own writes, the plan is made again from the
        * API server's state.
        */
-      readonly certainty?: true;
+      readonly irreversible?: true;
     };
 
 /** The result of an act: the next state, or why the run ends here. */
@@ -53,7 +53,7 @@ export type Settled<State, Plan, F> = { readonly state: State; readonly plan: Pl
 export interface SettleOptions<F extends { readonly kind: string }> extends Attempt {
   readonly backoff: Backoff<F>;
   /** False: this run must not access the external system. */
-  readonly mayAsk?: boolean;
+  readonly allowExternal?: boolean;
 }
 
 const MAX_ACTS = 12;
@@ -68,25 +68,25 @@ export async function settle<
   Plan,
   F extends { readonly kind: string },
 >(effect: Effect<State, Plan, F>, start: State, options: SettleOptions<F>): Promise<Settled<State, Plan, F>> {
-  const { backoff, mayAsk = true } = options;
+  const { backoff, allowExternal = true } = options;
   const backedOff = backoff.current(options);
-  let [state, hasAsked] = [start, false];
+  let [state, hasCalled] = [start, false];
   for (let acts = 0; acts < MAX_ACTS; acts++) {
     const plan = effect.plan(state);
     const needs = effect.needs(plan, state);
     if (needs === "nothing") {
-      if (hasAsked) backoff.end();
+      if (hasCalled) backoff.end();
       return { end: "settled", state, plan };
     }
-    if (needs.otherSide && !mayAsk) return { end: "notAllowed", state, plan };
-    if (needs.otherSide && backedOff) return { end: "failed", isNew: false, state, plan, ...backedOff };
-    const refresh = needs.certainty && !state.isFresh ? effect.refresh : undefined;
+    if (needs.external && !allowExternal) return { end: "notAllowed", state, plan };
+    if (needs.external && backedOff) return { end: "failed", isNew: false, state, plan, ...backedOff };
+    const refresh = needs.irreversible && !state.isFresh ? effect.refresh : undefined;
     const progress = await (refresh ? refresh(state) : effect.act(plan, state));
     if ("overtaken" in progress) return { end: "overtaken", state, plan };
     if ("failed" in progress)
       return { end: "failed", isNew: true, state, plan, ...backoff.begin(progress.failed, options) };
     state = progress.next;
-    hasAsked ||= needs.otherSide === true && !refresh;
+    hasCalled ||= needs.external === true && !refresh;
   }
   throw new Error(`an effect was not settled by ${MAX_ACTS} acts`);
 }

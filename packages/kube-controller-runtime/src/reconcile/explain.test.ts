@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ApiError, NotLeaderError, NotOursError, Secret } from "../index.ts";
+import { AlreadyOwnedError, ApiError, NotLeaderError, Secret } from "../index.ts";
 import { explain } from "./explain.ts";
 
 const apiError = (reason: string, code: number, message = 'apply Secret "dev/token": the server\'s words') =>
@@ -8,7 +8,7 @@ const apiError = (reason: string, code: number, message = 'apply Secret "dev/tok
 describe("what an error means for the reader of a condition", () => {
   test("a foreign object is named with its owner, and checked again at a low rate", () => {
     const { reason, message, retryAfterMs } = explain(
-      new NotOursError([{ kind: Secret, ref: { name: "token" }, holder: 'StatefulSet "rival"' }]),
+      new AlreadyOwnedError([{ kind: Secret, ref: { name: "token" }, holder: 'StatefulSet "rival"' }]),
     );
     expect(reason).toBe("SecretNotOurs");
     expect(retryAfterMs).toBe(30_000);

@@ -1,5 +1,5 @@
 import { ApiError, isForbidden, isTransient, isUnavailable } from "../client/error.ts";
-import { NotOursError } from "../controller/ownership.ts";
+import { AlreadyOwnedError } from "../controller/ownership.ts";
 import type { Explain } from "../controller/steps.ts";
 import { NotLeaderError } from "../errors.ts";
 import { SchemaOutdatedError } from "./checkpoint.ts";
@@ -14,7 +14,7 @@ const DUPLICATE = /duplicate entries for key/;
  */
 export const explain: Explain = (error) => {
   if (error instanceof SchemaOutdatedError) return { reason: "SchemaOutdated", message: error.message };
-  if (error instanceof NotOursError) return explainConflict(error.objects);
+  if (error instanceof AlreadyOwnedError) return explainConflict(error.objects);
   if (error instanceof NotLeaderError) {
     return {
       reason: "LeadershipLost",

@@ -90,12 +90,12 @@ function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, quiet }: FinishedRun<T, S>,
 ): boolean {
-  const isServed = [READY, AVAILABLE].some(
+  const isServing = [READY, AVAILABLE].some(
     (type) =>
       findCondition(object.status?.conditions, type)?.status === "True" ||
       steps.conditions.get(type)?.status === "True",
   );
-  if (steps.hasFailed || isServed || steps.conditions.get(READY)?.status !== "False") return false;
+  if (steps.hasFailed || isServing || steps.conditions.get(READY)?.status !== "False") return false;
   const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
   return parts.every(([, { reason }]) => quiet.has(reason));
 }

@@ -68,7 +68,7 @@ export class OwnObject<T extends WithStatus<S>, S extends object> {
    * Reads the object and the named Secrets from the API server. Resolves with `undefined` if the object was
    * deleted, recreated, or has a newer spec.
    */
-  async readAnew(secretNames: Iterable<string>): Promise<Fresh<T> | undefined> {
+  async readUncached(secretNames: Iterable<string>): Promise<Fresh<T> | undefined> {
     const { client } = this.#context;
     const { namespace, generation } = this.#latest.metadata;
     const object = await findSame(client, this.#kind, this.#latest);

@@ -53,7 +53,7 @@ export interface Reconciliation<
    * Since when the container of the object, such as its namespace, is being deleted, if it is. From then on,
    * the object is treated as being deleted: it is cleaned up and no longer applied.
    */
-  readonly endsSince?: (
+  readonly terminatingSince?: (
     object: Stored<T>,
     caches: RunContext["caches"],
   ) => Stored<KubeObject>["metadata"]["deletionTimestamp"];
@@ -79,7 +79,8 @@ export function reconciler<
 >(reconciliation: Reconciliation<T, S, O, M, P>, ports: P): Reconcile {
   const { kind, finalizer: name, pausedBy, needsCleanup, observe, converge, cleanup, quiet } = reconciliation;
   const withEnd = (object: Stored<T>, { caches }: RunContext): Stored<T> => {
-    const { deletionTimestamp = reconciliation.endsSince?.(object, caches), ...metadata } = object.metadata;
+    const { deletionTimestamp = reconciliation.terminatingSince?.(object, caches), ...metadata } =
+      object.metadata;
     return deletionTimestamp === undefined
       ? object
       : { ...object, metadata: { ...metadata, deletionTimestamp } };

@@ -153,7 +153,7 @@ contract("a cache", (api) => {
     expect([...cache.all()].map(({ metadata }) => metadata.namespace).sort()).toEqual(namespaces.sort());
   });
 
-  test("counts a missing optional kind as synced, uses it once it is installed and sought, and follows it through a reinstallation", async () => {
+  test("counts a missing optional kind as synced, uses it once it is installed and in use, and follows it through a reinstallation", async () => {
     const Widget = newWidgetKind();
     const { cache } = start(Widget, { optional: true });
     await cache.whenSynced();
@@ -161,7 +161,7 @@ contract("a cache", (api) => {
     await api().install(Widget);
     await api().other.create(Widget, { metadata: ref("a") });
     await eventually(() => {
-      cache.seek();
+      cache.markInUse();
       expect(cache.get(`${namespace}/a`)).toBeDefined();
     }, soon);
     api().transport.fault = offline;
@@ -171,7 +171,7 @@ contract("a cache", (api) => {
     await api().other.create(Widget, { metadata: ref("b") });
     api().transport.fault = undefined;
     await eventually(() => {
-      cache.seek();
+      cache.markInUse();
       expect([...cache.all()].map(({ metadata }) => metadata.name)).toEqual(["b"]);
     }, soon);
   });

@@ -33,11 +33,11 @@ const needs: Readonly<Record<FirstAdminPlan["do"], Needs>> = {
   keep: "nothing",
   wait: "nothing",
   awaitPassword: "nothing",
-  look: { otherSide: true },
-  verify: { otherSide: true },
+  look: { external: true },
+  verify: { external: true },
   accept: {},
-  storePassword: { certainty: true },
-  create: { otherSide: true, certainty: true },
+  storePassword: { irreversible: true },
+  create: { external: true, irreversible: true },
 };
 
 /**
@@ -84,7 +84,7 @@ async function act(plan: FirstAdminPlan, state: FirstAdminState, run: FirstAdmin
 /** Caches may lag behind another process. If that process recorded anything, coderd is asked again. */
 async function refresh(state: FirstAdminState, { environment, firstAdmin }: FirstAdminRun): Step {
   const { name } = firstAdmin.password;
-  const fresh = await environment.own.readAnew(firstAdmin.isGenerated ? [name] : []);
+  const fresh = await environment.own.readUncached(firstAdmin.isGenerated ? [name] : []);
   if (!fresh) return { overtaken: true };
   const recorded = fresh.object.status?.firstAdmin;
   const hasUsers = isDeepStrictEqual(recorded, state.recorded) ? state.hasUsers : undefined;

@@ -34,7 +34,7 @@ export async function serveAfterFirstAdmin(
   const isInside = (present?.spec?.type ?? serviceDefaults.type) === serviceDefaults.type;
   if (!awaitsFirstAdmin || type === serviceDefaults.type || !isInside)
     return ensureService(snapshot, environment, controlPlane);
-  const inside = { ...controlPlane, service: insideOf(controlPlane.service), leaveHandedOver: true };
+  const inside = { ...controlPlane, service: insideOf(controlPlane.service), deferAdoption: true };
   const result = await ensureService(snapshot, environment, inside);
   // A Service that is handed over may already expose other pods.
   if (!result.value) return ensureService(snapshot, environment, controlPlane);

@@ -65,8 +65,8 @@ export function planLicense(
 
 const needs: Readonly<Record<LicensePlan["do"], Needs>> = {
   keep: "nothing",
-  list: { otherSide: true },
-  upload: { otherSide: true },
+  list: { external: true },
+  upload: { external: true },
 };
 
 interface Upload {

@@ -1,7 +1,7 @@
 import {
+  AlreadyOwnedError,
   type Effect,
   type Needs,
-  NotOursError,
   type Progress,
   type Secret,
   type Stored,
@@ -33,8 +33,8 @@ type Step = Promise<Progress<TokenState, AccessFailure>>;
 const needs: Readonly<Record<TokenPlan["do"], Needs>> = {
   keep: "nothing",
   check: {},
-  renew: { otherSide: true },
-  obtain: { otherSide: true },
+  renew: { external: true },
+  obtain: { external: true },
 };
 
 /**
@@ -109,13 +109,13 @@ async function reread(
 ): Step {
   const { memory, own, ports } = run.environment;
   lookAgainAt(memory.tokenSecret);
-  const fresh = await own.readAnew([ref.name]);
+  const fresh = await own.readUncached([ref.name]);
   if (!fresh) return { overtaken: true };
   const [present] = fresh.secrets;
   try {
     refuseForeign(ref, present, run);
   } catch (error) {
-    if (error instanceof NotOursError) await ports.database.revokeToken(target);
+    if (error instanceof AlreadyOwnedError) await ports.database.revokeToken(target);
     throw error;
   }
   return { next: { ...state, present, database: "issued", isFresh: true } };

@@ -1,7 +1,7 @@
 import {
+  AlreadyOwnedError,
   isAlreadyExists,
   isConflict,
-  NotOursError,
   Secret,
   type Stored,
   timestamp,
@@ -101,7 +101,7 @@ export async function handOver(
     const { resourceVersion } = present.metadata;
     return await children.apply(Secret, secret, owner, { resourceVersion });
   } catch (error) {
-    if (isConflict(error) || isAlreadyExists(error) || error instanceof NotOursError) return undefined;
+    if (isConflict(error) || isAlreadyExists(error) || error instanceof AlreadyOwnedError) return undefined;
     throw error;
   }
 }

@@ -37,24 +37,24 @@ import {
 
 const needs: Readonly<Record<KeyPlan["do"], Needs>> = {
   keep: "nothing",
-  ask: { otherSide: true },
-  verify: { otherSide: true },
-  confirm: { otherSide: true },
+  ask: { external: true },
+  verify: { external: true },
+  confirm: { external: true },
   record: {},
   adopt: {},
-  abandon: { otherSide: true, certainty: true },
-  copySecret: { certainty: true },
-  create: { otherSide: true, certainty: true },
-  rotate: { otherSide: true, certainty: true },
-  replace: { otherSide: true, certainty: true },
-  refuse: { otherSide: true },
+  abandon: { external: true, irreversible: true },
+  copySecret: { irreversible: true },
+  create: { external: true, irreversible: true },
+  rotate: { external: true, irreversible: true },
+  replace: { external: true, irreversible: true },
+  refuse: { external: true },
 };
 
 /** A provisioner key in coderd that matches the spec, and the Secret that stores it. */
 export function keyEffect(run: KeyRun): Effect<KeyState, KeyPlan, CoderFailure> {
   return {
     plan: (state) => planOf(state, run),
-    needs: (plan, state) => (canUseCaches(plan, state, run) ? { otherSide: true } : needs[plan.do]),
+    needs: (plan, state) => (canUseCaches(plan, state, run) ? { external: true } : needs[plan.do]),
     refresh: (state) => refresh(state, run),
     act: (plan, state) => act(plan, state, run),
   };

@@ -35,12 +35,12 @@ interface Retired {
  * key, and no pod or daemon uses another key. Does not wait for pods that cannot run, because a key may be
  * replaced after it was exposed.
  */
-export async function retireKeys(state: KeyState, run: KeyRun, mayAsk: boolean): Promise<Retired> {
+export async function retireKeys(state: KeyState, run: KeyRun, allowCoderd: boolean): Promise<Retired> {
   const { environment } = run;
   const retired = statusOf(state).retiredKeys ?? [];
   if (retired.length === 0) return { state, retirement: { kind: "done" } };
-  const until = mayAsk ? (podsLeft(state, run) ?? (await daemonsLeft(state, run))) : CODERD_ANSWERS;
-  const leaving = until === undefined ? retired : mayAsk ? await superfluous(retired, state, run) : [];
+  const until = allowCoderd ? (podsLeft(state, run) ?? (await daemonsLeft(state, run))) : CODERD_ANSWERS;
+  const leaving = until === undefined ? retired : allowCoderd ? await superfluous(retired, state, run) : [];
   if (until !== undefined && leaving.length === 0) return { state, retirement: waiting(retired, until) };
   const backedOff = environment.memory.retirement.current(attemptOf(run));
   if (backedOff) return { state, retirement: { kind: "failed", ...backedOff } };

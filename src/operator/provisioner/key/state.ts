@@ -99,7 +99,7 @@ export async function refresh(
   const { children, own } = environment;
   const recorded = appliedKey(own.latest.status).secretRef?.name;
   const cached = state.secrets.map(({ metadata }) => metadata.name);
-  const fresh = await own.readAnew([wanted.secretRef.name, ...(recorded ? [recorded] : []), ...cached]);
+  const fresh = await own.readUncached([wanted.secretRef.name, ...(recorded ? [recorded] : []), ...cached]);
   if (!fresh) return { overtaken: true };
   const secrets = fresh.secrets.filter((secret) => children.owns(secret, snapshot.owner));
   return { next: { ...state, object: fresh.object, unwritten: {}, secrets, isFresh: true } };

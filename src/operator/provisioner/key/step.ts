@@ -86,7 +86,7 @@ export async function ensureKey(
   const generation = String(object.metadata.generation);
   const inputs = fingerprint([generation, session.controlPlane.url, session.token, run.wanted.rotation]);
   try {
-    const result = await report(run, start, { inputs, now, backoff: memory.key, mayAsk: entitled });
+    const result = await report(run, start, { inputs, now, backoff: memory.key, allowExternal: entitled });
     // The status of a starting object is not written after every reconcile, and missing values would be
     // queried again.
     const { object: written, unwritten: changes } = result.value?.state ?? start;
@@ -119,7 +119,7 @@ async function report(
       // A valid key does not become invalid because coderd is unavailable.
       const isNeeded = plan.do !== "verify" && (plan.do !== "ask" || plan.needed);
       if (!isNeeded && (failure.kind === "transient" || plan.do === "verify"))
-        return inPlace(state, run, { mayAsk: false, nextCheckMs: requeueAfterMs });
+        return inPlace(state, run, { allowCoderd: false, nextCheckMs: requeueAfterMs });
       const words = { duplicate: "KeyNameTaken", notFound: "OrganizationNotFound" };
       const block = blocked(reasonOf(failure, words), withAdvice(failure), { requeueAfterMs });
       return unsettled(state, run, block);
@@ -129,9 +129,12 @@ async function report(
       const { now } = run.snapshot;
       if (state.coderd) memory.keyCheckedAt = now;
       delete memory.keyStoreFailed;
-      const { mayAsk = true } = options;
+      const { allowExternal: allowCoderd = true } = options;
       const age = now - (memory.keyCheckedAt ?? now);
-      return inPlace(state, run, { mayAsk, nextCheckMs: mayAsk ? CHECK_EVERY_MS - age : CHECK_EVERY_MS });
+      return inPlace(state, run, {
+        allowCoderd,
+        nextCheckMs: allowCoderd ? CHECK_EVERY_MS - age : CHECK_EVERY_MS,
+      });
     }
   }
 }
@@ -165,9 +168,9 @@ function waits(snapshot: Snapshot): StepResult<object, never> {
 async function inPlace(
   settledState: KeyState,
   run: KeyRun,
-  { mayAsk, nextCheckMs }: { readonly mayAsk: boolean; readonly nextCheckMs: number },
+  { allowCoderd, nextCheckMs }: { readonly allowCoderd: boolean; readonly nextCheckMs: number },
 ): Promise<ProvisionerResult<KeyOutcome>> {
-  const { state, retirement } = await retireKeys(settledState, run, mayAsk);
+  const { state, retirement } = await retireKeys(settledState, run, allowCoderd);
   const { name, organizationName } = appliedKey(statusOf(state));
   const { reason, more } = describe(retirement);
   const suffix = secretProof(state, run) === "unverifiable" ? UNVERIFIABLE : "";

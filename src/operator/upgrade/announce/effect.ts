@@ -26,10 +26,10 @@ const RETRY_MS = 30_000;
 
 const needs: Readonly<Record<NoticePlan["do"], Needs>> = {
   rest: "nothing",
-  look: { otherSide: true },
+  look: { external: true },
   record: {},
-  announce: { otherSide: true },
-  putBack: { otherSide: true },
+  announce: { external: true },
+  putBack: { external: true },
 };
 
 /** Advances one notice as far as possible. Resolves with `undefined` if the reconcile must stop. */

@@ -23,13 +23,13 @@ export interface ServiceState {
 export async function ensureService(
   { owner, deployment }: { readonly owner: Owner; readonly deployment: Stored<Deployment> | undefined },
   { children }: { readonly children: Pick<Children, "apply" | "converge" | "owns"> },
-  served: WithService & { readonly replicas: number; readonly leaveHandedOver?: boolean },
+  served: WithService & { readonly replicas: number; readonly deferAdoption?: boolean },
 ): Promise<StepResult<object, ServiceState>> {
   const desired = service(served);
   const isOurs = deployment !== undefined && children.owns(deployment, owner);
   const ready = isOurs ? (deployment.status?.readyReplicas ?? 0) : 0;
-  const leaveHandedOver = served.leaveHandedOver || ready === 0 || ready < served.replicas;
-  const present = await children.apply(Service, desired, owner, { leaveHandedOver });
+  const deferAdoption = served.deferAdoption || ready === 0 || ready < served.replicas;
+  const present = await children.apply(Service, desired, owner, { deferAdoption });
   if (!children.owns(present, owner)) {
     const message = `Service "${served.childName}" is being handed over and will select the new pods when they are ready.`;
     return blocked("HandOverPending", message);

@@ -54,7 +54,7 @@ interface Asked {
 export function missingGatewayKind(asked: Asked, caches: Caches): Kind | undefined {
   if (asked.kind !== "gateway") return undefined;
   const needed: readonly Kind[] = asked.listenerSet ? [HTTPRoute, ListenerSet] : [HTTPRoute];
-  const missing = needed.filter((each) => !caches.of(each).served);
-  for (const each of missing) caches.of(each).seek();
+  const missing = needed.filter((each) => !caches.of(each).available);
+  for (const each of missing) caches.of(each).markInUse();
   return missing[0];
 }

@@ -36,7 +36,7 @@ export const ingressClassWatch = { when: anyChange, metadataOnly: true, mayBeFor
 /** Sorted names of the ingress classes, or `undefined` if the operator is not permitted to read them. */
 export function ingressClasses(caches: Caches): readonly string[] | undefined {
   const classes = caches.of(IngressClass);
-  return classes.served ? [...classes.all()].map(({ metadata }) => metadata.name).sort() : undefined;
+  return classes.available ? [...classes.all()].map(({ metadata }) => metadata.name).sort() : undefined;
 }
 
 /** Message for a missing ingress class, or undefined if it exists or if this is unknown. */

@@ -45,11 +45,11 @@ type Plan<Do extends RegistrationPlan["do"]> = Extract<RegistrationPlan, { do: D
 /** A new token invalidates the previous one, and a name can only be registered once. */
 const needs: Readonly<Record<RegistrationPlan["do"], Needs>> = {
   keep: "nothing",
-  ask: { otherSide: true },
-  update: { otherSide: true },
-  refuse: { otherSide: true },
-  register: { otherSide: true, certainty: true },
-  regenerate: { otherSide: true, certainty: true },
+  ask: { external: true },
+  update: { external: true },
+  refuse: { external: true },
+  register: { external: true, irreversible: true },
+  regenerate: { external: true, irreversible: true },
 };
 
 /** Status of a proxy that is not registered. */
@@ -114,10 +114,10 @@ async function refresh(
   { environment, registration, snapshot }: RegistrationRun,
 ): Step {
   const { name, key } = registration.token;
-  const fresh = await environment.own.readAnew([name]);
+  const fresh = await environment.own.readUncached([name]);
   if (!fresh) return { overtaken: true };
   const { object, secrets } = fresh;
-  const [secret] = secrets.filter((present) => environment.children.mayTake(present, snapshot.owner));
+  const [secret] = secrets.filter((present) => environment.children.mayAdopt(present, snapshot.owner));
   const keptToken = readSecretValue(secret, key)?.trim() || state.keptToken;
   const isAsSeen =
     keptToken === state.keptToken && isDeepStrictEqual(object.status ?? {}, state.object.status ?? {});

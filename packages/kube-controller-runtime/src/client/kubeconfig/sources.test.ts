@@ -113,8 +113,8 @@ users:
   test("is found in the home directory when nothing else is said", async () => {
     const { dir, write } = kubeconfigFolder();
     write(".kube/config", kubeconfigText({ token: "home" }));
-    const surroundings = { env: {}, home: dir, serviceAccount: dir };
-    expect((await loadSettings({}, surroundings)).user.token).toMatchObject({ text: "home" });
+    const environment = { env: {}, home: dir, serviceAccount: dir };
+    expect((await loadSettings({}, environment)).user.token).toMatchObject({ text: "home" });
   });
 
   test("that is nowhere is asked for", async () => {

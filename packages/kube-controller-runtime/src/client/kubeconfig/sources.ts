@@ -14,7 +14,7 @@ export interface CredentialsSource {
 }
 
 /** The environment of a process. */
-export interface Surroundings {
+export interface ProcessEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly home: string;
   /** Where Kubernetes mounts the token and the CA of a pod's service account. */
@@ -22,7 +22,7 @@ export interface Surroundings {
 }
 
 /** The environment of this process. */
-export function ownSurroundings(): Surroundings {
+export function processEnvironment(): ProcessEnvironment {
   return {
     env: process.env,
     home: homedir(),
@@ -33,7 +33,7 @@ export function ownSurroundings(): Surroundings {
 /** Finds settings in the order of `loadCredentials`. */
 export async function loadSettings(
   { kubeconfig, context }: CredentialsSource,
-  { env, home, serviceAccount }: Surroundings,
+  { env, home, serviceAccount }: ProcessEnvironment,
 ): Promise<Settings> {
   if (kubeconfig) return currentSettings([await readKubeconfig(kubeconfig)], context);
   if (env.KUBECONFIG) return currentSettings(await readExisting(env.KUBECONFIG), context);
