@@ -7,7 +7,7 @@ import {
   CoderWorkspaceProxy,
 } from "../api/v1alpha1/kinds.ts";
 import { managedByUs } from "../operator/managed-objects.ts";
-import { APPS, identityOf } from "../operator/names.ts";
+import { APPS, identityOf, type Parent } from "../operator/names.ts";
 import { podOwner, podOwnerOfLabels } from "../operator/workload/pods/owned-pods.ts";
 import type { Cluster } from "./cluster.ts";
 import { CommandError, type Context } from "./command.ts";
@@ -59,12 +59,17 @@ export function typedName(
   return `${ours?.names[0] ?? kind.toLowerCase()}/${name}`;
 }
 
+/** The application of the pods of a kind; `undefined` if its objects have no pods. */
+export function appOf({ kind }: Pick<Kind, "kind">): Parent["app"] | undefined {
+  return kind in APPS ? APPS[kind as keyof typeof APPS] : undefined;
+}
+
 /** Finds the pods of an object by their labels. */
 export function podsByOwner(pods: readonly Stored<Pod>[]) {
   const owned = Map.groupBy(pods, podOwnerOfLabels);
   return ({ kind, object }: Found): readonly Stored<Pod>[] => {
-    const app = APPS[kind.kind as keyof typeof APPS];
-    return owned.get(podOwner({ app, identity: identityOf(object) })) ?? [];
+    const app = appOf(kind);
+    return (app && owned.get(podOwner({ app, identity: identityOf(object) }))) ?? [];
   };
 }
 

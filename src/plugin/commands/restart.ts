@@ -1,6 +1,6 @@
 import { timestamp } from "kube-controller-runtime";
-import type { Command } from "../command.ts";
-import { findObject, typedName } from "../objects.ts";
+import { type Command, CommandError } from "../command.ts";
+import { appOf, findObject, typedName } from "../objects.ts";
 import { nextFor, objectArgument, written } from "./changed-object.ts";
 
 /** The annotation that `kubectl rollout restart` sets, so that other tools understand it. */
@@ -16,9 +16,10 @@ export const restart: Command = {
     const cluster = await context.connect();
     const found = await findObject(cluster, typed);
     const { kind, object } = found;
+    const name = typedName(kind, object.metadata);
+    if (!appOf(kind)) throw new CommandError(`${name} has no pods to restart.`);
     const podAnnotations = { [RESTARTED_AT]: timestamp(context.clock.now()) };
     await cluster.client.mergePatch(kind, object.metadata, { spec: { podAnnotations } });
-    const name = typedName(kind, object.metadata);
     const next = nextFor(found, `Follow it: kubectl coder why ${name} -n ${cluster.homeNamespace}`);
     return written({ object: name, did: "restarted", changed: true, next });
   },

@@ -141,6 +141,8 @@ describe("a person who may read only some kinds", () => {
     expect(controlPlanes[0]?.certificates).toEqual([{ secret: "coder-tls", servedBy: "Ingress" }]);
     expect(gaps).toEqual([
       'You may not list coderworkspaceproxies in namespace "coder".',
+      'You may not list coderorganizations in namespace "coder".',
+      'You may not list codergroups in namespace "coder".',
       'You may not list pods in namespace "coder".',
       'You may not list events in namespace "coder".',
       'You may not get secrets in namespace "coder".',
@@ -212,7 +214,7 @@ test("200 control planes are a table with the broken ones first, and cost no mor
   expect(code).toBe(3);
   expect(lines[1]).toMatch(/^!! {2}team-117 +coder +Invalid .*controlplane\/coder Invalid$/);
   expect(lines.filter((line) => line.startsWith("ok  team-"))).toHaveLength(199);
-  expect(transport.requests).toHaveLength(7);
+  expect(transport.requests).toHaveLength(9);
 });
 
 test("a namespace without a control plane says so and is fine", async () => {
@@ -338,7 +340,8 @@ test("a person who may read nothing gets a line for each part in the order of th
   const transport = limited(world.api, () => false);
   const { code, out } = await kubectlCoder({ ...me, transport }, "status");
   expect(code).toBe(1);
-  const parts = ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies", "pods", "events"];
+  const kinds = ["controlplanes", "provisioners", "workspaceproxies", "organizations", "groups"];
+  const parts = [...kinds.map((kind) => `coder${kind}`), "pods", "events"];
   expect(out).toBe(parts.map((part) => `-- You may not list ${part} in namespace "coder".\n`).join(""));
 });
 

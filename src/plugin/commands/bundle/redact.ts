@@ -1,5 +1,6 @@
 import type { Secret, Stored } from "kube-controller-runtime";
 import { maskCoderSecrets } from "../../../coder/redact.ts";
+import { ENTITY_ID_ANNOTATION } from "../../../operator/inside/object.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
@@ -10,7 +11,7 @@ import { KnownSecrets, REDACTED } from "./known-secrets.ts";
 const HIDDEN: ReadonlySet<string> = new Set([
   ...["data", "stringData", "binaryData", "args", "extraArgs", "command"],
   ...["volumeAttributes", "options", "httpHeaders", "exec", "managedFields"],
-  ...["password", "token", "secret", "credentials"],
+  ...["password", "token", "secret", "credentials", "email"],
 ]);
 
 /** Annotations that configure how objects are handled; any other annotation may contain a secret. */
@@ -18,6 +19,7 @@ const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
   ...[
     CHECK_ANNOTATION,
     PAUSE_ANNOTATION,
+    ENTITY_ID_ANNOTATION,
     REQUEST_ANNOTATION,
     ROTATE_ANNOTATION,
     ...Object.values(ownershipMarks),
@@ -32,6 +34,9 @@ const PLAIN_ANNOTATIONS: ReadonlySet<string> = new Set([
 
 /** Fields that contain labels. Label keys are kept, even if a Secret contains the same text. */
 const LABELS = /labels$|selector$/i;
+
+/** Field that maps values of a claim, which the identity provider sends, to names in coderd. */
+const CLAIM_MAPPING = "mapping";
 
 /** Minimum length of a line of a longer value that is redacted by itself. */
 const MIN_LINE_LENGTH = 24;
@@ -65,6 +70,7 @@ export class Redactor {
     if (Array.isArray(value)) return value.map((item) => this.#item(item, name));
     if (typeof value !== "object" || value === null) return value;
     if (name === "annotations" || name === "podAnnotations") return this.#annotations(value);
+    if (name === CLAIM_MAPPING) return this.#claims(value);
     const shownKey = LABELS.test(name) ? masked : (key: string) => this.text(key);
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [shownKey(key), this.#inside(inner, key)]),
@@ -77,6 +83,15 @@ export class Redactor {
     if (!isVariable || typeof item !== "object" || item === null || !("value" in item))
       return this.#inside(item, "");
     return { ...(this.#inside({ ...item, value: undefined }, "") as object), value: REDACTED };
+  }
+
+  /** Keeps what each value of the claim maps to. */
+  #claims(mapping: object): object {
+    const entries = Object.values(mapping).map((names, index) => [
+      `${REDACTED} ${index + 1}`,
+      this.#inside(names, ""),
+    ]);
+    return Object.fromEntries(entries);
   }
 
   #annotations(annotations: object): object {

@@ -2,6 +2,8 @@ import { type CoreEvent, keyOf, type Stored } from "kube-controller-runtime";
 import { controlPlaneDefaults, firstAdminDefaults } from "../../../api/v1alpha1/defaults.ts";
 import {
   type CoderControlPlane,
+  type CoderGroup,
+  type CoderOrganization,
   CoderProvisioner,
   type CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
@@ -11,7 +13,15 @@ import { type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
 import { certificateSecrets, certificatesOf, daysUntil } from "./certificates.ts";
 import { type Gathered, ownerKeyOf } from "./gather.ts";
-import { eventReports, exposureOf, poolReport, proxyReport, stateOf } from "./parts.ts";
+import {
+  entityReport,
+  eventReports,
+  exposureOf,
+  groupReport,
+  poolReport,
+  proxyReport,
+  stateOf,
+} from "./parts.ts";
 import type {
   Certificate,
   ControlPlaneReport,
@@ -25,10 +35,12 @@ const MAX_EVENTS = 8;
 /** Enough days for a manual renewal; automatic renewal happens earlier. */
 const CERTIFICATE_DAYS = 14;
 
-/** The provisioners and proxies of a control plane. */
+/** The objects that name a control plane. */
 interface Family {
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
+  readonly organizations: readonly Stored<CoderOrganization>[];
+  readonly groups: readonly Stored<CoderGroup>[];
 }
 
 /** The report, grouped by control plane, with those that need attention first. */
@@ -40,7 +52,7 @@ export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "g
   const controlPlanes = gathered.controlPlanes
     .map((object) => {
       const family = families.of(object);
-      const mine = [object, ...family.provisioners, ...family.proxies];
+      const mine = [object, ...membersOf(family)];
       const recent = mine.flatMap(
         (each) => events.get(keyOf({ namespace: each.metadata.namespace, name: nameOf(each) })) ?? [],
       );
@@ -50,16 +62,28 @@ export function assemble(gathered: Gathered, now: number): Omit<StatusReport, "g
   return { controlPlanes, others: families.others.flatMap((object) => problemsOf(nameOf(object), object)) };
 }
 
-function familiesOf({ controlPlanes, provisioners, proxies }: Gathered) {
-  const present = new Set(controlPlanes.map(({ metadata }) => keyOf(metadata)));
-  const [pools, sites] = [Map.groupBy(provisioners, ownerKeyOf), Map.groupBy(proxies, ownerKeyOf)];
+function familiesOf(gathered: Gathered) {
+  const present = new Set(gathered.controlPlanes.map(({ metadata }) => keyOf(metadata)));
+  const provisioners = Map.groupBy(gathered.provisioners, ownerKeyOf);
+  const proxies = Map.groupBy(gathered.proxies, ownerKeyOf);
+  const organizations = Map.groupBy(gathered.organizations, ownerKeyOf);
+  const groups = Map.groupBy(gathered.groups, ownerKeyOf);
   return {
     of({ metadata }: Stored<CoderControlPlane>): Family {
       const key = keyOf(metadata);
-      return { provisioners: pools.get(key) ?? [], proxies: sites.get(key) ?? [] };
+      return {
+        provisioners: provisioners.get(key) ?? [],
+        proxies: proxies.get(key) ?? [],
+        organizations: organizations.get(key) ?? [],
+        groups: groups.get(key) ?? [],
+      };
     },
-    others: [...provisioners, ...proxies].filter((object) => !present.has(ownerKeyOf(object))),
+    others: membersOf(gathered).filter((object) => !present.has(ownerKeyOf(object))),
   };
+}
+
+function membersOf({ provisioners, proxies, organizations, groups }: Family) {
+  return [...provisioners, ...proxies, ...organizations, ...groups];
 }
 
 interface Material {
@@ -92,6 +116,8 @@ function controlPlaneReport(object: Stored<CoderControlPlane>, material: Materia
     isCoderdAsked: gathered.queues !== undefined,
     pools: family.provisioners.map((pool) => poolOf(pool, gathered, now)),
     proxies: family.proxies.map(proxyReport),
+    organizations: byUrgency(family.organizations).map(entityReport),
+    groups: byUrgency(family.groups).map(groupReport),
     problems: problemsIn(object, family, certificates),
     events: eventReports(material.events).slice(0, MAX_EVENTS),
   };
@@ -105,10 +131,10 @@ function poolOf(pool: Stored<CoderProvisioner>, { podsOf, queues }: Gathered, no
 /** Problems that need attention come first. */
 function problemsIn(
   object: Stored<CoderControlPlane>,
-  { provisioners, proxies }: Family,
+  family: Family,
   certificates: readonly Certificate[],
 ): Problem[] {
-  const all = [object, ...provisioners, ...proxies].flatMap((each) => problemsOf(nameOf(each), each));
+  const all = [object, ...membersOf(family)].flatMap((each) => problemsOf(nameOf(each), each));
   const ending = certificates.flatMap((certificate) => ends(nameOf(object), certificate));
   return [...all, ...ending].sort((a, b) => Number(b.severity === "wrong") - Number(a.severity === "wrong"));
 }
@@ -156,7 +182,15 @@ function announcedBy({ status }: Stored<CoderControlPlane>): string[] | undefine
   ]);
 }
 
-function urgency({ problems }: ControlPlaneReport): number {
+/** A control plane may have hundreds of groups: those that need attention come first. */
+function byUrgency<T extends OurObject>(objects: readonly Stored<T>[]): readonly Stored<T>[] {
+  const ranked = objects.map((object) => {
+    return { object, rank: urgency({ problems: problemsOf(nameOf(object), object) }) };
+  });
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ object }) => object);
+}
+
+function urgency({ problems }: Pick<ControlPlaneReport, "problems">): number {
   return problems.some(({ severity }) => severity === "wrong") ? 0 : problems.length > 0 ? 1 : 2;
 }
 

@@ -25,7 +25,7 @@ const REDRAW_MS = 2_000;
 
 export const status: Command = {
   name: "status",
-  summary: "Show control planes with their pools and proxies, their problems, and how to solve them",
+  summary: "Show control planes and what belongs to them, their problems, and how to solve them",
   details:
     "Shows one screen for one control plane, or a table for several. Exits with code 3 if something needs attention. Set CODER_URL and CODER_SESSION_TOKEN to ask coderd which daemons are busy; without them, only pools that follow the queue show it.",
   arguments: [

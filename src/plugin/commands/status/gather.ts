@@ -8,7 +8,13 @@ import {
   Secret,
   type Stored,
 } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../../api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../../api/v1alpha1/kinds.ts";
 import type { Cluster, Selection } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import type { Gaps } from "../../gaps.ts";
@@ -22,6 +28,8 @@ export interface Gathered {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
   readonly proxies: readonly Stored<CoderWorkspaceProxy>[];
+  readonly organizations: readonly Stored<CoderOrganization>[];
+  readonly groups: readonly Stored<CoderGroup>[];
   /** Absent if pods could not be listed. */
   readonly podsOf: ReturnType<typeof podsByOwner> | undefined;
   readonly events: readonly Stored<CoreEvent>[];
@@ -34,7 +42,7 @@ export interface Gathered {
   readonly isReadable: boolean;
 }
 
-type Belonging = Stored<CoderProvisioner> | Stored<CoderWorkspaceProxy>;
+type Belonging = Stored<CoderProvisioner | CoderWorkspaceProxy | CoderOrganization | CoderGroup>;
 
 /** The key of the control plane that an object belongs to. */
 export function ownerKeyOf({ metadata: { namespace }, spec }: Belonging): string {
@@ -49,7 +57,7 @@ interface Interest {
 }
 
 /**
- * Five lists, regardless of the number of control planes, and the Secrets with their certificates. coderd is
+ * Seven lists, regardless of the number of control planes, and the Secrets with their certificates. coderd is
  * asked about the pools of a single control plane only, because its variables name one deployment.
  */
 export async function gather(
@@ -59,13 +67,16 @@ export async function gather(
 ): Promise<Gathered> {
   const list = <T extends KubeObject>(kind: Kind<T>, selection: Omit<Selection, "namespace"> = {}) =>
     gaps.list(client, kind, { namespace, ...selection });
-  const [listed, provisioners = [], proxies = [], pods, events = []] = await Promise.all([
-    list(CoderControlPlane),
-    list(CoderProvisioner),
-    list(CoderWorkspaceProxy),
-    list(Pod, OUR_CHILDREN),
-    list(CoreEvent, OUR_EVENTS),
-  ]);
+  const [listed, provisioners = [], proxies = [], organizations = [], groups = [], pods, events = []] =
+    await Promise.all([
+      list(CoderControlPlane),
+      list(CoderProvisioner),
+      list(CoderWorkspaceProxy),
+      list(CoderOrganization),
+      list(CoderGroup),
+      list(Pod, OUR_CHILDREN),
+      list(CoreEvent, OUR_EVENTS),
+    ]);
   const controlPlanes = (listed ?? []).filter(({ metadata }) => name === undefined || metadata.name === name);
   const keys = new Set(controlPlanes.map(({ metadata }) => keyOf(metadata)));
   const isTheirs = (object: Belonging) => keys.has(ownerKeyOf(object));
@@ -73,7 +84,8 @@ export async function gather(
     certificates([...controlPlanes, ...proxies.filter(isTheirs)], client, gaps),
     coderd && keys.size === 1 ? askQueues(provisioners.filter(isTheirs), coderd, gaps) : undefined,
   ]);
-  const found = { controlPlanes, provisioners, proxies, events, secrets, gateways, queues };
+  const belonging = { provisioners, proxies, organizations, groups };
+  const found = { controlPlanes, ...belonging, events, secrets, gateways, queues };
   return { ...found, podsOf: pods && podsByOwner(pods), isReadable: listed !== undefined };
 }
 

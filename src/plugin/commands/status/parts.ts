@@ -7,21 +7,24 @@ import {
 } from "kube-controller-runtime";
 import {
   autoscalingDefaults,
+  insideDefaults,
   provisionerDefaults,
   workspaceProxyDefaults,
 } from "../../../api/v1alpha1/defaults.ts";
 import type {
   CoderControlPlane,
+  CoderGroup,
   CoderProvisioner,
   CoderWorkspaceProxy,
 } from "../../../api/v1alpha1/kinds.ts";
+import { type EntityObject, entityNameOf } from "../../../operator/inside/object.ts";
 import { defined } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { BUSY_MARKS, isReadyPod, isSteadyPod } from "../../../operator/workload/pods/owned-pods.ts";
 import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
 import { typedName } from "../../objects.ts";
 import { type QueueObservation, seenIn } from "./queues.ts";
-import type { EventReport, PoolReport, ProxyReport, State } from "./report.ts";
+import type { EntityReport, EventReport, PoolReport, ProxyReport, State } from "./report.ts";
 
 export function stateOf(conditions: readonly Condition[] | undefined, type: string): State | undefined {
   const found = findCondition(conditions, type);
@@ -90,6 +93,22 @@ export function proxyReport(object: Stored<CoderWorkspaceProxy>): ProxyReport {
     wanted: spec?.replicas ?? workspaceProxyDefaults.replicas,
     ...defined({ health: status?.health || undefined, host: host || undefined }),
   };
+}
+
+export function entityReport(object: Stored<EntityObject>): EntityReport {
+  const { status, metadata } = object;
+  return {
+    name: metadata.name,
+    ready: stateOf(status?.conditions, "Ready"),
+    paused: isPaused(object),
+    nameInCoder: entityNameOf(object),
+    ...defined({ id: status?.id }),
+  };
+}
+
+export function groupReport(object: Stored<CoderGroup>): EntityReport {
+  const organization = object.spec?.organizationName ?? insideDefaults.organizationName;
+  return { ...entityReport(object), organization };
 }
 
 export function exposureOf({ spec }: Stored<CoderControlPlane>) {

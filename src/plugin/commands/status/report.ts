@@ -47,6 +47,17 @@ export interface ProxyReport {
   readonly host?: string;
 }
 
+/** An organization or a group in coderd. */
+export interface EntityReport {
+  readonly name: string;
+  readonly ready: State | undefined;
+  readonly paused: boolean;
+  readonly nameInCoder: string;
+  readonly id?: string;
+  /** The organization of a group. */
+  readonly organization?: string;
+}
+
 export interface EventReport {
   readonly at: string;
   readonly type: string;
@@ -90,6 +101,9 @@ export interface ControlPlaneReport {
   readonly isCoderdAsked: boolean;
   readonly pools: readonly PoolReport[];
   readonly proxies: readonly ProxyReport[];
+  /** Those that need attention first. */
+  readonly organizations: readonly EntityReport[];
+  readonly groups: readonly EntityReport[];
   readonly problems: readonly Problem[];
   /** Newest first. */
   readonly events: readonly EventReport[];
@@ -100,7 +114,7 @@ export interface StatusReport {
   readonly operator?: Problem;
   readonly controlPlanes: readonly ControlPlaneReport[];
   /**
-   * Provisioners and proxies whose control plane is not in the report, as `kind/name`, and why that matters.
+   * Problems of objects whose control plane is not in the report.
    */
   readonly others: readonly Problem[];
   /** What could not be read, one line each. */

@@ -6,6 +6,7 @@ import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
 import type {
   Certificate,
   ControlPlaneReport,
+  EntityReport,
   FirstAdmin,
   License,
   PoolReport,
@@ -15,10 +16,12 @@ import type {
 
 const LABEL_WIDTH = 12;
 const INDENT = "  ";
+/** Maximum number of organizations, of groups and of problems on the screen. */
+const MAX_ROWS = 20;
 
 /** One control plane on one screen. */
 export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
-  const { name, namespace, problems, pools, proxies, events } = report;
+  const { name, namespace, problems, pools, proxies, organizations, groups, events } = report;
   const title = [mark(moodOf(report), style), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
   return [
     title,
@@ -28,10 +31,12 @@ export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
     ]),
     ...section("POOLS", [...poolTable(pools, style), ...poolLegend(report, style)]),
     ...section("PROXIES", proxyTable(proxies, style)),
-    ...section(
-      "WHAT IS WRONG",
-      problems.flatMap((problem) => problemLines(problem, style)),
-    ),
+    ...section("ORGANIZATIONS", organizationTable(organizations, style)),
+    ...section("GROUPS", groupTable(groups, style)),
+    ...section("WHAT IS WRONG", [
+      ...problems.slice(0, MAX_ROWS).flatMap((problem) => problemLines(problem, style)),
+      ...omitted(problems, style),
+    ]),
     ...section(
       "EVENTS",
       table(
@@ -159,7 +164,35 @@ function proxyTable(proxies: readonly ProxyReport[], style: OutputStyle): Line[]
   );
 }
 
-function rowMark({ ready, paused }: PoolReport | ProxyReport, style: OutputStyle): Span {
+function organizationTable(organizations: readonly EntityReport[], style: OutputStyle): Line[] {
+  const rows = organizations.slice(0, MAX_ROWS).map((each) => entityCells(each, style));
+  return [
+    ...table(["", "NAME", "READY", "NAME IN CODER"], rows, { indent: INDENT }),
+    ...omitted(organizations, style),
+  ];
+}
+
+function groupTable(groups: readonly EntityReport[], style: OutputStyle): Line[] {
+  const rows = groups
+    .slice(0, MAX_ROWS)
+    .map((group) => [...entityCells(group, style), span(group.organization ?? "-")]);
+  const titles = ["", "NAME", "READY", "NAME IN CODER", "ORGANIZATION"];
+  return [...table(titles, rows, { indent: INDENT }), ...omitted(groups, style)];
+}
+
+function entityCells(entity: EntityReport, style: OutputStyle): Span[] {
+  const { name, ready, paused, nameInCoder } = entity;
+  const state = paused ? "paused" : (ready?.reason ?? "-");
+  return [rowMark(entity, style), span(name), span(state), span(nameInCoder)];
+}
+
+/** Those that the screen shows come first, because they need attention. */
+function omitted({ length }: readonly unknown[], style: OutputStyle): Line[] {
+  if (length <= MAX_ROWS) return [];
+  return paragraph(`${length - MAX_ROWS} more are in the output of -o json.`, style, INDENT).map(dimmed);
+}
+
+function rowMark({ ready, paused }: PoolReport | ProxyReport | EntityReport, style: OutputStyle): Span {
   const moods: Readonly<Record<string, Mood>> = { True: "good", False: "wrong" };
   return mark(paused ? "unknown" : (moods[ready?.status ?? ""] ?? "waiting"), style);
 }

@@ -1,10 +1,11 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
-import { APPS, childNameOf } from "../../../operator/names.ts";
+import { childNameOf } from "../../../operator/names.ts";
 import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
 import { warningsIn } from "../../../operator/workload/pods/warnings.ts";
-import { type Found, type OurObject, typedName } from "../../objects.ts";
+import { appOf, type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
+import { missingEntities } from "./missing-entities.ts";
 import type { Link } from "./report.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -21,12 +22,19 @@ const OF_CONTROL_PLANE: ReadonlySet<string> = new Set([
 const OF_PODS: ReadonlySet<string> = new Set(["DeploymentReady", "DaemonsConnected", "Healthy", "Ready"]);
 
 /** Why an object is not healthy, each problem with its causes. Empty if there are no problems. */
-export function explainObject({ kind, object }: Found, snapshot: Snapshot, depth = 0): Link[] {
+export function explainObject(found: Found, snapshot: Snapshot, depth = 0): Link[] {
+  return explain(found, { snapshot, depth, effects: [] });
+}
+
+function explain({ kind, object }: Found, { snapshot, depth, effects }: Search): Link[] {
   const name = typedName(kind, object.metadata);
+  // Objects that wait for each other explain nothing.
+  if (effects.includes(name)) return [];
+  const search = { snapshot, depth: depth + 1, effects: [...effects, name] };
   const explained = new Set<string>();
   return problemsOf(name, object).flatMap((problem) => {
     const { condition, reason, message, severity } = problem;
-    const causes = causesOf(problem, { kind, object }, { snapshot, depth: depth + 1 });
+    const causes = causesOf(problem, { kind, object }, search);
     // A problem with the same causes as an earlier one is part of that.
     if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
     for (const cause of causes) explained.add(cause.object);
@@ -40,20 +48,24 @@ export function explainObject({ kind, object }: Found, snapshot: Snapshot, depth
 interface Search {
   readonly snapshot: Snapshot;
   readonly depth: number;
+  /** The objects whose problems are to be explained, as `kind/name`. */
+  readonly effects: readonly string[];
 }
 
-function causesOf({ condition }: Problem, { kind, object }: Found, search: Search): Link[] {
-  if (kind.kind !== CoderControlPlane.kind && OF_CONTROL_PLANE.has(condition))
-    return ofControlPlane(object, search);
-  return OF_PODS.has(condition) ? ofPods({ kind, object }, search) : [];
+function causesOf(problem: Problem, found: Found, search: Search): Link[] {
+  const { condition } = problem;
+  if (found.kind.kind !== CoderControlPlane.kind && OF_CONTROL_PLANE.has(condition))
+    return ofControlPlane(found.object, search);
+  const missing = missingEntities(problem, found, search.snapshot);
+  if (missing.length > 0) return missing.flatMap((entity) => explain(entity, search));
+  return OF_PODS.has(condition) ? ofPods(found, search) : [];
 }
 
-function ofControlPlane({ spec }: Stored<OurObject>, { snapshot, depth }: Search): Link[] {
+function ofControlPlane({ spec }: Stored<OurObject>, search: Search): Link[] {
+  const { snapshot } = search;
   const { controlPlaneRef } = (spec ?? {}) as { controlPlaneRef?: { name?: string } };
   const controlPlane = snapshot.controlPlanes.find(({ metadata }) => metadata.name === controlPlaneRef?.name);
-  return controlPlane
-    ? explainObject({ kind: CoderControlPlane, object: controlPlane }, snapshot, depth)
-    : [];
+  return controlPlane ? explain({ kind: CoderControlPlane, object: controlPlane }, search) : [];
 }
 
 function ofPods(found: Found, search: Search): Link[] {
@@ -79,7 +91,9 @@ function ofPod(pod: Stored<Pod>, { snapshot, depth }: Search): Link[] {
 
 /** The owner of the pods says why there are none: a quota, or Pod Security. */
 function withoutPods({ kind, object }: Found, { snapshot, depth }: Search): Link[] {
-  const child = childNameOf(APPS[kind.kind as keyof typeof APPS], object.metadata.name);
+  const app = appOf(kind);
+  if (!app) return [];
+  const child = childNameOf(app, object.metadata.name);
   const event = snapshot.warnings.find(
     ({ involvedObject, reason }) => reason === "FailedCreate" && involvedObject.name?.startsWith(`${child}-`),
   );

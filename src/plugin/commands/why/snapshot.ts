@@ -1,5 +1,10 @@
 import { CoreEvent, Pod, type Stored } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner } from "../../../api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+} from "../../../api/v1alpha1/kinds.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, podsByOwner } from "../../objects.ts";
@@ -9,6 +14,8 @@ import { timeOf } from "../status/parts.ts";
 export interface Snapshot {
   readonly controlPlanes: readonly Stored<CoderControlPlane>[];
   readonly provisioners: readonly Stored<CoderProvisioner>[];
+  readonly organizations: readonly Stored<CoderOrganization>[];
+  readonly groups: readonly Stored<CoderGroup>[];
   readonly podsOf: ReturnType<typeof podsByOwner>;
   /** Whether pods could be listed. */
   readonly arePodsKnown: boolean;
@@ -24,15 +31,20 @@ export async function readSnapshot(
   gaps: Gaps,
   now: number,
 ): Promise<Snapshot> {
-  const [controlPlanes, provisioners, pods, warnings = []] = await Promise.all([
-    gaps.list(client, CoderControlPlane, { namespace }),
-    gaps.list(client, CoderProvisioner, { namespace }),
-    gaps.list(client, Pod, { namespace, ...OUR_CHILDREN }),
-    gaps.list(client, CoreEvent, { namespace, fieldSelector: "type=Warning" }),
-  ]);
+  const [controlPlanes, provisioners, organizations = [], groups = [], pods, warnings = []] =
+    await Promise.all([
+      gaps.list(client, CoderControlPlane, { namespace }),
+      gaps.list(client, CoderProvisioner, { namespace }),
+      gaps.list(client, CoderOrganization, { namespace }),
+      gaps.list(client, CoderGroup, { namespace }),
+      gaps.list(client, Pod, { namespace, ...OUR_CHILDREN }),
+      gaps.list(client, CoreEvent, { namespace, fieldSelector: "type=Warning" }),
+    ]);
   return {
     controlPlanes: controlPlanes ?? [],
     provisioners: provisioners ?? [],
+    organizations,
+    groups,
     isReadable: controlPlanes !== undefined && provisioners !== undefined,
     podsOf: podsByOwner(pods ?? []),
     arePodsKnown: pods !== undefined,
