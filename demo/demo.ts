@@ -19,7 +19,7 @@ export interface DemoOptions extends WorldOptions {
 }
 
 /** The environment of the demo. */
-export interface Surroundings {
+export interface DemoEnvironment {
   readonly screen: Screen;
   /** Aborted to end the demo. */
   readonly signal: AbortSignal;
@@ -33,8 +33,8 @@ const TICK_MS = 200;
  * Starts everything, shows it until it is ready or the demo is ended, and removes everything. Rejects if it
  * is ended before everything has started.
  */
-export async function runDemo(options: DemoOptions, surroundings: Surroundings): Promise<void> {
-  const { screen, signal } = surroundings;
+export async function runDemo(options: DemoOptions, environment: DemoEnvironment): Promise<void> {
+  const { screen, signal } = environment;
   const show = new Show(screen, systemClock);
   await using owned = new AsyncDisposableStack();
   owned.adopt(
@@ -51,7 +51,7 @@ export async function runDemo(options: DemoOptions, surroundings: Surroundings):
   show.report(`everything is ready after ${seconds(show.elapsedMs)}`);
   if (options.once) return show.print(await listing(world));
   await signposts.placePlugin();
-  show.print(guide(guideFacts(stage, surroundings)));
+  show.print(guide(guideFacts(stage, environment)));
   await follow(stage, () => false, Infinity);
 }
 
@@ -107,7 +107,7 @@ async function listing({ cluster }: World): Promise<Line[]> {
   return [[], [span("$ kubectl get coder")], ...stdout.split("\n").map((line) => [span(line)])];
 }
 
-function guideFacts({ world, signposts }: Stage, { offersRealCoder }: Surroundings): GuideFacts {
+function guideFacts({ world, signposts }: Stage, { offersRealCoder }: DemoEnvironment): GuideFacts {
   const { cluster, simulator, coderdUrl, otherLicense } = world;
   return {
     kubeconfig: cluster.admin.kubeconfig,

@@ -48,9 +48,9 @@ export interface OperatorOptions {
   /** Like `--workspace-namespaces`, and the operator's own namespace; defaults to any and none. */
   readonly tenancy?: Tenancy;
   /** Called for a token that a deletion could not revoke. */
-  readonly tokenLeftBehind?: () => void;
+  readonly tokenOrphaned?: () => void;
   /** Receives each entity that a deletion left behind. */
-  readonly entityLeftBehind?: () => void;
+  readonly entityOrphaned?: () => void;
   /** How to reach coderd's databases; defaults to `pg`. */
   readonly database?: OperatorAccess;
   /** The clock for waits and decisions. Requests use real time, so that they survive a jump. */
@@ -69,7 +69,7 @@ export interface LogLine {
 }
 
 /** The environment of an operator. */
-export interface Surroundings {
+export interface OperatorEnvironment {
   /** The transport to the API server. */
   readonly transport: Transport;
   /** The clock for request timeouts. */
@@ -98,11 +98,11 @@ export async function startOperator(
 
 /** Starts the operator in any environment. */
 export async function launchOperator(
-  surroundings: Surroundings,
+  environment: OperatorEnvironment,
   options: OperatorOptions = {},
 ): Promise<RunningOperator> {
-  const { requestClock, random } = surroundings;
-  const transport = new FaultyTransport(surroundings.transport);
+  const { requestClock, random } = environment;
+  const transport = new FaultyTransport(environment.transport);
   transport.fault = options.fault;
   const { namespaces = [], coderdRoute: route, clock = requestClock, database, observer } = options;
   const { leaderElection } = options;
@@ -132,8 +132,8 @@ export async function launchOperator(
         answers: new SharedAnswers(clock),
         random,
         clusterDomain: options.clusterDomain ?? "cluster.local",
-        ...(options.entityLeftBehind ? { entityLeftBehind: options.entityLeftBehind } : {}),
-        ...(options.tokenLeftBehind ? { tokenLeftBehind: options.tokenLeftBehind } : {}),
+        ...(options.entityOrphaned ? { entityOrphaned: options.entityOrphaned } : {}),
+        ...(options.tokenOrphaned ? { tokenOrphaned: options.tokenOrphaned } : {}),
       },
       options.tenancy,
     ),
@@ -143,9 +143,9 @@ export async function launchOperator(
     ...(observer ? { observer } : {}),
     ...(leaderElection ? { leaderElection } : {}),
   });
-  const { finish } = surroundings;
+  const { finish } = environment;
   const operator = new RunningOperator({ manager, transport, coderd, lines, finish });
-  await surroundings.eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
+  await environment.eventually(() => operator.assertSynced(), { withinMs: SYNC_MS });
   return operator;
 }
 
@@ -154,7 +154,7 @@ interface Parts {
   readonly transport: FaultyTransport;
   readonly coderd: CoderClients;
   readonly lines: readonly string[];
-  readonly finish: Surroundings["finish"];
+  readonly finish: OperatorEnvironment["finish"];
 }
 
 export class RunningOperator implements AsyncDisposable {

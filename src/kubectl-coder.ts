@@ -14,7 +14,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 process.stdout.on("error", () => process.exit());
 
 runPlugin({
-  words: process.argv.slice(2),
+  args: process.argv.slice(2),
   env: process.env,
   stdin: process.stdin,
   stdout: process.stdout,

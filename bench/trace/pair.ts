@@ -188,7 +188,7 @@ class Recorder {
     return {
       ensureToken: (...call) => session(() => access.ensureToken(...call)),
       revokeToken: (...call) => session(() => access.revokeToken(...call)),
-      look: (...call) => session(() => access.look(...call)),
+      inspect: (...call) => session(() => access.inspect(...call)),
     };
   }
 

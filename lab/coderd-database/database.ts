@@ -16,7 +16,7 @@ export interface KeyRow {
 }
 
 /** Changes of a database that the operator did not make. */
-export type Misdeed =
+export type Misbehavior =
   | "keys deleted"
   | "keys given another hash"
   | "keys expired"
@@ -48,7 +48,7 @@ export interface CoderdDatabase {
   keys(): Promise<readonly KeyRow[]>;
   /** The account of a token, as coderd determines it. The caller closes it. */
   accounts(): Accounts;
-  suffer(misdeed: Misdeed): Promise<void>;
+  suffer(misdeed: Misbehavior): Promise<void>;
 }
 
 /** Databases, and the operator's access to them. */

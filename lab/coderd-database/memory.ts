@@ -12,7 +12,7 @@ import type { DatabaseInspection } from "../../src/coder/operator-access/inspect
 import { tokenName } from "../../src/coder/operator-access/token.ts";
 import { failed, type Result, succeeded } from "../../src/coder/result.ts";
 import type { Accounts } from "../coderd/accounts.ts";
-import type { CoderdDatabase, CoderdDatabases, KeyRow, Misdeed, UserRow } from "./database.ts";
+import type { CoderdDatabase, CoderdDatabases, KeyRow, Misbehavior, UserRow } from "./database.ts";
 import { ensureTokenIn, type Outcome, revokeTokensIn } from "./memory-access.ts";
 import { accountOf, freshTables, suffered, type Tables } from "./tables.ts";
 
@@ -20,7 +20,7 @@ const HOST = "postgres.example.com:5432";
 const USER = "coder";
 
 /** The inspection of an idle database with the schema of 2.36. */
-export const calmSight: DatabaseInspection = {
+export const healthyInspection: DatabaseInspection = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,
@@ -35,9 +35,9 @@ export class MemoryDatabase implements CoderdDatabase {
   readonly url: string;
   tables: Tables = freshTables();
   /** Inspection data other than tables. */
-  sight: DatabaseInspection = calmSight;
+  inspection: DatabaseInspection = healthyInspection;
   /** The error of every transaction: as `pg` or the server returns it, or a failure with a known cause. */
-  trouble: Error | undefined;
+  failure: Error | undefined;
   readonly #clock: Pick<Clock, "now">;
 
   constructor(url: string, clock: Pick<Clock, "now">) {
@@ -66,7 +66,7 @@ export class MemoryDatabase implements CoderdDatabase {
     };
   }
 
-  async suffer(misdeed: Misdeed): Promise<void> {
+  async suffer(misdeed: Misbehavior): Promise<void> {
     this.tables = suffered(this.tables, misdeed, this.#clock.now());
   }
 
@@ -79,7 +79,7 @@ export class MemoryDatabase implements CoderdDatabase {
 
   /** All of the work takes effect, or none of it. */
   transact<T>(work: (tables: Tables) => Outcome<T>): T {
-    if (this.trouble) throw this.trouble;
+    if (this.failure) throw this.failure;
     const { tables, result } = work(this.tables);
     this.tables = tables;
     return result;
@@ -111,7 +111,7 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
         const revoked = this.#transact(target, (tables) => revokeTokensIn(tables, writer));
         return !revoked.ok && revoked.failure.kind === "schemaMissing" ? succeeded(0) : revoked;
       },
-      look: async (target, tokenNames = []) => this.#look(target, tokenNames),
+      inspect: async (target, tokenNames = []) => this.#inspect(target, tokenNames),
     };
   }
 
@@ -133,12 +133,15 @@ export class MemoryDatabases implements CoderdDatabases<MemoryDatabase> {
     }
   }
 
-  #look(target: DatabaseTarget, tokenNames: readonly string[]): Result<DatabaseInspection, DatabaseFailure> {
+  #inspect(
+    target: DatabaseTarget,
+    tokenNames: readonly string[],
+  ): Result<DatabaseInspection, DatabaseFailure> {
     try {
       const database = this.#connect(target);
-      if (database.trouble) throw database.trouble;
+      if (database.failure) throw database.failure;
       const shared = tokenNames.filter((name) => database.tables.keys.some((key) => key.name === name));
-      return succeeded({ ...database.sight, tokenNames: shared });
+      return succeeded({ ...database.inspection, tokenNames: shared });
     } catch (error) {
       return failed(describeDatabaseError(error));
     }

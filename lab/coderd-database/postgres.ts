@@ -4,7 +4,7 @@ import { type OperatorAccess, operatorAccess } from "../../src/coder/operator-ac
 import { connectPostgres } from "../../src/coder/operator-access/session.ts";
 import { type Accounts, PostgresAccounts } from "../coderd/accounts.ts";
 import type { Database, Databases, Schema } from "../postgres.ts";
-import type { CoderdDatabase, CoderdDatabases, KeyRow, Misdeed, UserRow } from "./database.ts";
+import type { CoderdDatabase, CoderdDatabases, KeyRow, Misbehavior, UserRow } from "./database.ts";
 
 const PERSON = `INSERT INTO users (id, email, username, hashed_password, created_at, updated_at)
   VALUES (gen_random_uuid(), 'someone@example.com', 'coder-k8s-operator', '', now(), now())`;
@@ -16,7 +16,7 @@ const ORGANIZATIONS = `INSERT INTO organizations
     (id, name, description, created_at, updated_at, display_name, deleted, default_org_member_roles)
   SELECT gen_random_uuid(), n, '', now(), now(), n, n = 'gone', '{}' FROM unnest(ARRAY['late', 'gone']) n`;
 
-const STATEMENTS: Readonly<Record<Misdeed, string>> = {
+const STATEMENTS: Readonly<Record<Misbehavior, string>> = {
   "keys deleted": "DELETE FROM api_keys",
   "keys given another hash": "UPDATE api_keys SET hashed_secret = '\\x00'",
   "keys expired": "UPDATE api_keys SET expires_at = now() - interval '1 minute'",
@@ -75,7 +75,7 @@ export class PostgresCoderdDatabase implements CoderdDatabase {
     return new PostgresAccounts(this.url);
   }
 
-  async suffer(misdeed: Misdeed): Promise<void> {
+  async suffer(misdeed: Misbehavior): Promise<void> {
     await this.query(STATEMENTS[misdeed]);
   }
 }
@@ -128,5 +128,5 @@ class WatchedDatabase implements OperatorAccess {
 
   revokeToken: OperatorAccess["revokeToken"] = (...call) => this.#access.revokeToken(...call);
 
-  look: OperatorAccess["look"] = (target, tokenNames) => this.#access.look(target, tokenNames);
+  inspect: OperatorAccess["inspect"] = (target, tokenNames) => this.#access.inspect(target, tokenNames);
 }

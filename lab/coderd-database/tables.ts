@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ApiKeyRow } from "../../src/coder/operator-access/token.ts";
 import type { Account } from "../coderd/accounts.ts";
-import type { Misdeed, UserRow } from "./database.ts";
+import type { Misbehavior, UserRow } from "./database.ts";
 
 export interface MemoryUser extends UserRow {
   readonly id: string;
@@ -53,11 +53,11 @@ const users =
   });
 
 /** The tables after the change. */
-export function suffered(tables: Tables, misdeed: Misdeed, now: number): Tables {
+export function suffered(tables: Tables, misdeed: Misbehavior, now: number): Tables {
   return MISDEEDS[misdeed](tables, now);
 }
 
-const MISDEEDS: Readonly<Record<Misdeed, (tables: Tables, now: number) => Tables>> = {
+const MISDEEDS: Readonly<Record<Misbehavior, (tables: Tables, now: number) => Tables>> = {
   "keys deleted": (tables) => ({ ...tables, keys: [] }),
   "keys given another hash": keys(() => ({ hashedSecret: Uint8Array.of(0) })),
   "keys expired": keys((_, now) => ({ expiresAt: now - 60_000 })),

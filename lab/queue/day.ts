@@ -31,7 +31,7 @@ interface SimulatedPod {
   readonly name: string;
   readonly readyAt: number;
   build?: { readonly build: Build; readonly endsAt: number };
-  isLeaving: boolean;
+  isTerminating: boolean;
 }
 
 const DAY = 24 * 3_600;
@@ -99,7 +99,7 @@ class Day {
 
   #start(second: number): void {
     const readyAt = second + this.#dice.whole(...POD_START_SECONDS);
-    this.#pods.push({ name: `pod-${this.#podCount++}`, readyAt, isLeaving: false });
+    this.#pods.push({ name: `pod-${this.#podCount++}`, readyAt, isTerminating: false });
   }
 
   #arrive(second: number): void {
@@ -111,12 +111,12 @@ class Day {
 
   #finish(second: number): void {
     for (const pod of this.#pods) if (pod.build && pod.build.endsAt <= second) delete pod.build;
-    this.#pods = this.#pods.filter(({ isLeaving, build }) => !isLeaving || build);
+    this.#pods = this.#pods.filter(({ isTerminating, build }) => !isTerminating || build);
   }
 
   /** Like coderd: builds of users before prebuilds, then by age. */
   #handOut(second: number): void {
-    const free = this.#pods.filter((pod) => !pod.build && !pod.isLeaving && pod.readyAt <= second);
+    const free = this.#pods.filter((pod) => !pod.build && !pod.isTerminating && pod.readyAt <= second);
     if (free.length === 0 || this.#pending.length === 0) return;
     this.#pending.sort((a, b) => Number(a.isPrebuild) - Number(b.isPrebuild) || a.at - b.at);
     for (const build of this.#pending.splice(0, free.length)) {
@@ -136,7 +136,7 @@ class Day {
     const isUp = this.#load.isUp(second);
     if (isUp) this.#lastSeen = second;
     this.#failures = isUp ? 0 : this.#failures + 1;
-    const { decisions } = decide([this.#pool(policy)], this.#sight(second, isUp), second * 1_000);
+    const { decisions } = decide([this.#pool(policy)], this.#observe(second, isUp), second * 1_000);
     for (const { replicas, history } of decisions) {
       this.#history = history;
       if (replicas !== this.#replicas) this.#resizing = { at: second + RESIZE_SECONDS, costs: this.#costs() };
@@ -163,16 +163,16 @@ class Day {
       ...{ min: policy.min, max: policy.max, minIdle: policy.minIdle },
       replicas: this.#replicas,
       history: this.#history,
-      pods: this.#pods.map(({ name, isLeaving, readyAt }) => ({
+      pods: this.#pods.map(({ name, isTerminating, readyAt }) => ({
         name,
-        isLeaving,
+        isTerminating,
         isReady: true,
         startedAt: readyAt * 1_000,
       })),
     };
   }
 
-  #sight(second: number, isUp: boolean): QueueObservation {
+  #observe(second: number, isUp: boolean): QueueObservation {
     if (!isUp) return { seen: false, since: this.#lastSeen * 1_000 };
     const connected = this.#pods.filter(({ readyAt }) => readyAt <= second);
     return {
@@ -193,11 +193,11 @@ class Day {
   /** Like a ReplicaSet: pods that do not run yet first, then those with the lowest cost. */
   #resize(costs: ReadonlyMap<SimulatedPod, number>, second: number): void {
     this.#resizing = undefined;
-    const staying = this.#pods.filter(({ isLeaving }) => !isLeaving);
+    const staying = this.#pods.filter(({ isTerminating }) => !isTerminating);
     const cost = (pod: SimulatedPod) => (pod.readyAt > second ? -1 : (costs.get(pod) ?? 0));
     const byCost = staying.toSorted((a, b) => cost(a) - cost(b));
     for (const pod of byCost.slice(0, Math.max(staying.length - this.#replicas, 0))) {
-      pod.isLeaving = true;
+      pod.isTerminating = true;
       if (pod.build) this.#drained++;
     }
     for (let missing = this.#replicas - staying.length; missing > 0; missing--) this.#start(second);

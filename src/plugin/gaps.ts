@@ -47,7 +47,7 @@ export class Gaps {
 
   /** The objects that exist and could be read, by `namespace/name`. Each is read once. */
   async named<T extends KubeObject>(client: Pick<Client, "get">, kind: Kind<T>, refs: readonly ObjectRef[]) {
-    const looked = await this.lookedUp(client, kind, refs);
+    const looked = await this.getAll(client, kind, refs);
     return new Map([...looked].filter((entry): entry is [string, Stored<T>] => entry[1] !== undefined));
   }
 
@@ -55,7 +55,7 @@ export class Gaps {
    * What could be read, by `namespace/name`: the object, or `undefined` if it does not exist. Each is read
    * once.
    */
-  async lookedUp<T extends KubeObject>(
+  async getAll<T extends KubeObject>(
     client: Pick<Client, "get">,
     kind: Kind<T>,
     refs: readonly ObjectRef[],

@@ -11,9 +11,9 @@ import { outputStyleOf, plainOutput } from "./terminal/output-style.ts";
 import { span } from "./terminal/text.ts";
 
 /** What the plugin uses of its process. */
-export interface Surroundings {
+export interface Invocation {
   /** Without the program name. */
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: Readable;
   readonly stdout: Pick<WriteStream, "write"> & Partial<WriteStream>;
@@ -29,20 +29,20 @@ export interface Surroundings {
 const COMPLETE = "__complete";
 
 /** Runs the command and resolves with the exit code; never rejects. */
-export async function runPlugin(surroundings: Surroundings): Promise<ExitCode> {
-  const { words, stdout, stderr } = surroundings;
+export async function runPlugin(invocation: Invocation): Promise<ExitCode> {
+  const { args, stdout, stderr } = invocation;
   try {
-    if (words[0] === COMPLETE) return await answerCompletion(words.slice(1), surroundings);
-    const call = parseCall(words, {
+    if (args[0] === COMPLETE) return await answerCompletion(args.slice(1), invocation);
+    const call = parseCall(args, {
       commands,
-      version: surroundings.version,
+      version: invocation.version,
       write: (text) => void stdout.write(text),
       writeError: (text) => void stderr.write(text),
     });
     if (typeof call === "number") return call;
     const { command, given, common } = call;
-    return await withContext(common, surroundings, (context) =>
-      present(command.run(context, given), common, surroundings),
+    return await withContext(common, invocation, (context) =>
+      present(command.run(context, given), common, invocation),
     );
   } catch (error) {
     stderr.write(`kubectl coder: ${span(redactText(explained(error))).text}\n`);
@@ -62,10 +62,10 @@ function explained(error: unknown): string {
 
 async function withContext<T>(
   where: CommonFlags,
-  surroundings: Surroundings,
+  invocation: Invocation,
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
-  const { clock, version, env, signal, stdin, stdout, stderr, open, fetch } = surroundings;
+  const { clock, version, env, signal, stdin, stdout, stderr, open, fetch } = invocation;
   let cluster: Promise<Cluster> | undefined;
   const connect = () => {
     cluster ??= open(where);
@@ -85,7 +85,7 @@ async function withContext<T>(
 async function present(
   answers: ReturnType<Command["run"]>,
   { output }: CommonFlags,
-  { stdout, env, clock }: Surroundings,
+  { stdout, env, clock }: Invocation,
 ): Promise<ExitCode> {
   const write = (text: string) => void stdout.write(text);
   const style = () => (output ? plainOutput(clock.now()) : outputStyleOf(stdout, env, clock.now()));
@@ -100,10 +100,10 @@ async function present(
 }
 
 /** A failed completion prints nothing: an error would appear in the middle of the command line. */
-async function answerCompletion(words: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const candidates = await complete(words, commands, (where, names) =>
-    withContext(where, surroundings, names).catch(() => []),
+async function answerCompletion(args: readonly string[], invocation: Invocation): Promise<ExitCode> {
+  const candidates = await complete(args, commands, (where, names) =>
+    withContext(where, invocation, names).catch(() => []),
   );
-  surroundings.stdout.write(candidates.map((line) => `${line}\n`).join(""));
+  invocation.stdout.write(candidates.map((line) => `${line}\n`).join(""));
   return EXIT.fine;
 }

@@ -4,7 +4,7 @@ import {
   acceptedAs,
   type CoderdDatabase,
   type CoderdDatabases,
-  type Misdeed,
+  type Misbehavior,
 } from "../../lab/coderd-database/database.ts";
 import { MemoryDatabases } from "../../lab/coderd-database/memory.ts";
 import { PostgresDatabases } from "../../lab/coderd-database/postgres.ts";
@@ -64,7 +64,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(again).toEqual({ ok: true, value: { token: store.token, expiresAt: clock.now() + 365 * DAY_MS } });
   });
 
-  test.each<[Misdeed, string]>([
+  test.each<[Misbehavior, string]>([
     ["keys deleted", "unknown"],
     ["keys given another hash", "wrongSecret"],
     ["keys expired", "expired"],
@@ -202,7 +202,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(await access.revokeToken(targetOf(database))).toEqual({ ok: true, value: 0 });
   });
 
-  test.each<Misdeed>([
+  test.each<Misbehavior>([
     "user without a role",
     "user suspended",
     "user with another address",
@@ -217,7 +217,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(store.token).toBe(token);
   });
 
-  test.each<Misdeed>(["user who logs in by password", "user who is not a system user"])(
+  test.each<Misbehavior>(["user who logs in by password", "user who is not a system user"])(
     "deletes every session and token of a user that may have been used to log in: %s",
     async (misdeed) => {
       const { token } = store;

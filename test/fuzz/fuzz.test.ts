@@ -39,8 +39,8 @@ describe("objects that are drawn from our schemas with extreme values", () => {
     world = new MemoryWorld();
     const nothing = async () =>
       ({ ok: false, failure: { kind: "unreachable", message: "nothing there" } }) as const;
-    const database = { ensureToken: nothing, revokeToken: nothing, look: nothing };
-    operator = await launchOperator(await world.surroundings(), {
+    const database = { ensureToken: nothing, revokeToken: nothing, inspect: nothing };
+    operator = await launchOperator(await world.operatorEnvironment(), {
       coderdRoute: world.coderds.route,
       database,
     });

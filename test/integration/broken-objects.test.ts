@@ -4,7 +4,7 @@ import type { Condition } from "../../src/api/v1alpha1/common.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { type BrokenObject, brokenObjects } from "./broken-objects/cases.ts";
-import { Scene } from "./broken-objects/fixture.ts";
+import { Fixture } from "./broken-objects/fixture.ts";
 import { excerpt, page } from "./broken-objects/page.ts";
 import { openStage, type Stage } from "./control-plane/stage.ts";
 
@@ -23,11 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-async function breakObject({ kind, name, spec, before, happens }: BrokenObject, scene: Scene): Promise<void> {
-  await before?.(scene);
+async function breakObject(
+  { kind, name, spec, before, happens }: BrokenObject,
+  fixture: Fixture,
+): Promise<void> {
+  await before?.(fixture);
   const { apiVersion } = kinds[kind];
   await stage.person.create(kinds[kind], { apiVersion, kind, metadata: stage.ref(name), spec } as object);
-  await happens?.(scene);
+  await happens?.(fixture);
 }
 
 /** The output of kubectl once every condition of the page exists, and the event of the first. */
@@ -51,8 +54,8 @@ function described(broken: BrokenObject): Promise<string> {
 }
 
 test("kubectl describe shows of every broken object what the page says", async () => {
-  const scene = new Scene(stage);
-  for (const broken of brokenObjects) await breakObject(broken, scene);
+  const fixture = new Fixture(stage);
+  for (const broken of brokenObjects) await breakObject(broken, fixture);
   await stage.untilIdle();
   const texts: { broken: BrokenObject; text: string }[] = [];
   for (const broken of brokenObjects) texts.push({ broken, text: await described(broken) });

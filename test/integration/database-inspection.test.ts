@@ -28,7 +28,7 @@ async function connect(application_name: string): Promise<pg.Client> {
 }
 
 async function look(tokenNames: readonly string[] = []) {
-  const seen = await access.look(targetOf(database), tokenNames);
+  const seen = await access.inspect(targetOf(database), tokenNames);
   if (!seen.ok) return expect.fail(seen.failure.message);
   return seen.value;
 }
@@ -42,7 +42,7 @@ async function unprivileged() {
   url.username = role;
   url.password = password;
   const lookAs = async () => {
-    const seen = await access.look(targetOf({ ...database, url: url.href }));
+    const seen = await access.inspect(targetOf({ ...database, url: url.href }));
     return seen.ok ? seen.value : expect.fail(seen.failure.message);
   };
   return { role, lookAs };
@@ -63,8 +63,8 @@ describe("a look at coderd's database", () => {
   });
 
   test("shows the schema, and whether it could be changed", async () => {
-    const { freeConnections, ...sight } = await look();
-    expect(sight).toMatchObject({
+    const { freeConnections, ...inspection } = await look();
+    expect(inspection).toMatchObject({
       isReadOnly: false,
       mayMigrate: true,
       schema: { version: 362, isDirty: false },

@@ -100,7 +100,7 @@ describe.each(VERSIONS)("on the last schema of Coder %s", (version) => {
   };
 
   it("a look shows the schema", async () => {
-    expect(await access.look(targetOf(database))).toMatchObject({
+    expect(await access.inspect(targetOf(database))).toMatchObject({
       ok: true,
       value: { schema: { version: LAST_SCHEMAS[version], isDirty: false }, mayMigrate: true },
     });
@@ -219,7 +219,7 @@ describe.each(VERSIONS)("a database user with the rights of the documentation, o
     await clock.advance(336 * DAY_MS);
     await converge(access, target, store);
     expect(await outcomeOf(database, store, clock)).toEqual(CONVERGED);
-    expect(await access.look(target)).toMatchObject({ ok: true });
+    expect(await access.inspect(target)).toMatchObject({ ok: true });
     expect(await access.revokeToken(target)).toEqual({ ok: true, value: 1 });
     await database.query(`REVOKE INSERT ON api_keys FROM ${role}`);
     expect(await access.ensureToken(target, undefined)).toMatchObject({ ok: false });

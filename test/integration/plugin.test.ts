@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import { bundlePlugin } from "../../tools/plugin/bundle.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
-import { setUpScene } from "../support/plugin-fixture.ts";
+import { setUpFixture } from "../support/plugin-fixture.ts";
 import { Call, type Shown } from "../support/pseudo-terminal.ts";
 
 const cluster = sharedCluster();
@@ -23,7 +23,7 @@ beforeAll(async () => {
     adminClient(cluster),
     bundlePlugin(join(dir, "kubectl-coder")),
   ]);
-  await setUpScene({ client: person, namespace, now: Date.now() });
+  await setUpFixture({ client: person, namespace, now: Date.now() });
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -57,7 +57,7 @@ describe("by the real kubectl, on a real API server", () => {
     const shown = await terminal(["check", "--operator-namespace", namespace]);
     const text = textOf(shown);
     expect(shown.code).toBe(3);
-    // The account of the scene has no role.
+    // The account of the fixture has no role.
     expect(text).toMatch(
       /"system:serviceaccount:coder:coder-k8s" may not\s+get\/create\/patch\s+leases\.coordination/,
     );

@@ -27,7 +27,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
 
   const untilReady = async () => {
     for (const object of [CONTROL_PLANE, POOL])
-      await observer.first((sight) => sight.condition(object, "Ready")?.status === "True" || undefined, {
+      await observer.first((sample) => sample.condition(object, "Ready")?.status === "True" || undefined, {
         withinMs: 2 * MINUTE,
       });
   };
@@ -68,7 +68,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
     await cordoned(async (nodes) => {
       expect(await drain(nodes, "linux")).toBe("");
       await assertTruth(platform, observer, unschedulable(POOL));
-      expect(observer.sights.slice(-1).map((sight) => readyPods(sight, POOL))).toEqual([0]);
+      expect(observer.samples.slice(-1).map((sample) => readyPods(sample, POOL))).toEqual([0]);
     });
   });
 
@@ -77,9 +77,9 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
       const from = Date.now();
       expect(await drain(nodes, CODER)).toContain("disruption budget");
       await assertTruth(platform, observer, unschedulable(CONTROL_PLANE));
-      for (const sight of observer.between(from, Date.now())) {
-        expect(readyPods(sight, CONTROL_PLANE)).toBeGreaterThanOrEqual(1);
-        expect(sight.condition(CONTROL_PLANE, "Available")).toMatchObject({ status: "True" });
+      for (const sample of observer.between(from, Date.now())) {
+        expect(readyPods(sample, CONTROL_PLANE)).toBeGreaterThanOrEqual(1);
+        expect(sample.condition(CONTROL_PLANE, "Available")).toMatchObject({ status: "True" });
       }
     });
   });
@@ -98,8 +98,8 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
           });
         const from = Date.now();
         await observer.first(({ at }) => at > from + MINUTE || undefined, { withinMs: 2 * MINUTE });
-        for (const sight of observer.between(from, Number.POSITIVE_INFINITY))
-          expect(sight.condition(POOL, "Ready")).toMatchObject({ status: "False" });
+        for (const sample of observer.between(from, Number.POSITIVE_INFINITY))
+          expect(sample.condition(POOL, "Ready")).toMatchObject({ status: "False" });
       } finally {
         node.signal("kubelet", "SIGCONT");
       }

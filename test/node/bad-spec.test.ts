@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { Observer, type Sight } from "./support/observer.ts";
+import { Observer, type Sample } from "./support/observer.ts";
 import { Platform } from "./support/platform.ts";
 import { assertTruth, ended, isReady, type Trouble, waits } from "./support/truth.ts";
 
@@ -46,8 +46,8 @@ describe.runIf(inject("place")?.coder)("a healthy pool that is given a bad spec"
       ...["patch", OBJECT, `--namespace=${platform.namespace}`, "--type=merge"],
       `--patch=${JSON.stringify({ spec })}`,
     ]);
-  const serving = (sight: Sight) =>
-    sight
+  const serving = (sample: Sample) =>
+    sample
       .pods(OBJECT)
       .filter(isReady)
       .map(({ metadata }) => metadata?.uid ?? "");
@@ -56,22 +56,22 @@ describe.runIf(inject("place")?.coder)("a healthy pool that is given a bad spec"
     "keeps its daemons for one $spec, and says what is wrong",
     async ({ patch, since, says }) => {
       const { value: daemons, at } = await observer.first(
-        (sight) => (serving(sight).length === 2 ? serving(sight) : undefined),
+        (sample) => (serving(sample).length === 2 ? serving(sample) : undefined),
         { withinMs: MINUTE },
       );
       await change(patch);
       const told = await assertTruth(platform, observer, { object: OBJECT, since, says });
       expect(told).toBeGreaterThan(at);
-      for (const sight of observer.between(at, Number.POSITIVE_INFINITY))
-        expect(serving(sight)).toEqual(expect.arrayContaining(daemons));
+      for (const sample of observer.between(at, Number.POSITIVE_INFINITY))
+        expect(serving(sample)).toEqual(expect.arrayContaining(daemons));
     },
   );
 
   test("is Ready with the same daemons when the spec is as before", async () => {
-    const daemons = observer.sights.slice(-1).flatMap(serving);
+    const daemons = observer.samples.slice(-1).flatMap(serving);
     await change({ extraEnv: null });
     const { value } = await observer.first(
-      (sight) => (sight.condition(OBJECT, "Ready")?.status === "True" ? serving(sight) : undefined),
+      (sample) => (sample.condition(OBJECT, "Ready")?.status === "True" ? serving(sample) : undefined),
       { withinMs: MINUTE },
     );
     expect(value).toEqual(expect.arrayContaining(daemons));

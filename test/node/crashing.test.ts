@@ -30,7 +30,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
 
   test("is Stalled although it was Ready and each daemon is connected for 15 s, with the exit code and the last line", async () => {
     const { value: pods } = await observer.first(
-      (sight) => (sight.pods(OBJECT)[0] ? sight.pods(OBJECT) : undefined),
+      (sample) => (sample.pods(OBJECT)[0] ? sample.pods(OBJECT) : undefined),
       {
         withinMs: MINUTE,
       },
@@ -55,7 +55,7 @@ describe.runIf(inject("place")?.coder)("a pool of real daemons that crash again 
 
   test("is Ready again once its daemons stay", async () => {
     await clearScript(platform);
-    await observer.first((sight) => sight.condition(OBJECT, "Ready")?.status === "True" || undefined, {
+    await observer.first((sample) => sample.condition(OBJECT, "Ready")?.status === "True" || undefined, {
       withinMs: MINUTE,
     });
   });

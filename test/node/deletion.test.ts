@@ -97,10 +97,10 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
     await eventually(async () => expect(await children(platform, namespace)).toEqual([]), GONE_LIMIT);
     expect(await children(platform, workspaceNamespace)).toEqual([]);
     expect(await registered(platform)).toEqual({ keys: 0, proxies: 0, tokens: 0 });
-    const told = `Revoked the operator's token. The user "${USERNAME}" remains in coderd and cannot log in.`;
-    // Events are written some time after what they tell.
+    const message = `Revoked the operator's token. The user "${USERNAME}" remains in coderd and cannot log in.`;
+    // Events are written with a delay.
     await eventually(
-      async () => expect(await messages(platform, "TokenRevoked")).toEqual([told]),
+      async () => expect(await messages(platform, "TokenRevoked")).toEqual([message]),
       TIME_LIMIT,
     );
   });

@@ -1,7 +1,7 @@
 import { eventually } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { TIME_LIMIT } from "./support/cluster.ts";
-import { Observer, type Sight } from "./support/observer.ts";
+import { Observer, type Sample } from "./support/observer.ts";
 import { CODER, Platform } from "./support/platform.ts";
 import { SCRIPT_END, scripted, setScript } from "./support/scripted-container.ts";
 import { assertTruth, ended, sentencesOfWhy } from "./support/truth.ts";
@@ -51,7 +51,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
   test("are one that runs on a daemon whose pod is gone, and two that wait for a pool that crashes", async () => {
     await begin("one");
     await eventually(async () => expect(await job("one")).toMatchObject({ status: "running" }), TIME_LIMIT);
-    worker = observer.sights.at(-1)?.pods(POOL)[0]?.metadata?.name ?? expect.fail("the pool has no pod");
+    worker = observer.samples.at(-1)?.pods(POOL)[0]?.metadata?.name ?? expect.fail("the pool has no pod");
     // New pods never reach coderd, otherwise the builds might still start.
     await setScript(platform, "sleep 2");
     const forced = ["--grace-period=0", "--force", `--namespace=${platform.namespace}`];
@@ -75,13 +75,13 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
       worker,
       "its pod is gone",
     ];
-    const isTold = (sight: Sight) => {
-      const { status, message = "" } = sight.condition(`codercontrolplane/${CODER}`, "BuildsServed") ?? {};
+    const isReported = (sample: Sample) => {
+      const { status, message = "" } = sample.condition(`codercontrolplane/${CODER}`, "BuildsServed") ?? {};
       return (status === "False" && says.every((part) => message.includes(part))) || undefined;
     };
-    await observer.first(isTold, { from: waitingSince, withinMs: TRUTH_MS });
-    const [told] = observer.sights.filter((sight) => isTold(sight));
-    expect((told?.at ?? Number.POSITIVE_INFINITY) - waitingSince).toBeLessThanOrEqual(TRUTH_MS);
+    await observer.first(isReported, { from: waitingSince, withinMs: TRUTH_MS });
+    const [first] = observer.samples.filter((sample) => isReported(sample));
+    expect((first?.at ?? Number.POSITIVE_INFINITY) - waitingSince).toBeLessThanOrEqual(TRUTH_MS);
   });
 
   test("are explained by why, which gives no advice that does not help", async () => {

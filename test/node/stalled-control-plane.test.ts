@@ -27,14 +27,16 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
       `--patch=${JSON.stringify({ spec })}`,
     ]);
   const untilReady = (withinMs = MINUTE) =>
-    observer.first((sight) => sight.condition(OBJECT, "Ready")?.status === "True" || undefined, { withinMs });
+    observer.first((sample) => sample.condition(OBJECT, "Ready")?.status === "True" || undefined, {
+      withinMs,
+    });
 
   test("is not exposed by an ingress class that does not exist, and says so", async () => {
     const from = Date.now();
     await change({ expose: { ingress: { host: "coder.example.com", className: "absent" } } });
     const { value: message } = await observer.first(
-      (sight) => {
-        const condition = sight.condition(OBJECT, "ExposureReady");
+      (sample) => {
+        const condition = sample.condition(OBJECT, "ExposureReady");
         return condition?.status === "False" ? condition.message : undefined;
       },
       { from, withinMs: TRUTH_MS },
@@ -48,8 +50,8 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
     const from = Date.now();
     await platform.stopDatabase();
     const { value: ready } = await observer.first(
-      (sight) => {
-        const condition = sight.condition(OBJECT, "Ready");
+      (sample) => {
+        const condition = sample.condition(OBJECT, "Ready");
         return condition?.reason === "CoderdWithoutDatabase" ? condition : undefined;
       },
       { from, withinMs: TRUTH_MS },
@@ -60,14 +62,14 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
     expect(why.out).toContain("coderd cannot reach its database");
     await platform.startDatabase();
     await untilReady();
-    for (const sight of observer.between(from, Number.POSITIVE_INFINITY))
+    for (const sample of observer.between(from, Number.POSITIVE_INFINITY))
       for (const object of [OBJECT, "coderprovisioner/linux"])
-        for (const { message } of sight.conditions(object))
+        for (const { message } of sample.conditions(object))
           expect(message).not.toMatch(/valid token|Use a token/);
   });
 
   test("is Stalled while coderd crashes again and again, also while it happens to be up", async () => {
-    const pods = observer.sights
+    const pods = observer.samples
       .at(-1)
       ?.pods(OBJECT)
       .map(({ metadata }) => metadata?.name ?? "");

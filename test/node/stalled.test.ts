@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { Observer, type Sight } from "./support/observer.ts";
+import { Observer, type Sample } from "./support/observer.ts";
 import { Platform, poolOf, secret } from "./support/platform.ts";
 import {
   assertNeverTakenBack,
@@ -165,9 +165,9 @@ describe.runIf(inject("place")?.coder)("an object whose real pods do not start",
     ["with exit code 0", 0],
   ])("goes on being Stalled while a container that ends %s is restarted", async (when) => {
     const trouble = troubleOf(indexOf(when));
-    const find = (sight: Sight) => sight.condition(trouble.object, "Stalled");
-    const told = await observer.first(find, { from: 0, withinMs: 0 });
-    await assertSteady(observer, trouble, { from: told.at, restarts: 2 });
+    const find = (sample: Sample) => sample.condition(trouble.object, "Stalled");
+    const reported = await observer.first(find, { from: 0, withinMs: 0 });
+    await assertSteady(observer, trouble, { from: reported.at, restarts: 2 });
   });
 
   test("goes on being Stalled for the same cause in every look", () => {

@@ -41,14 +41,14 @@ export class CountingMetrics extends OperatorMetrics {
     };
   }
 
-  override tokenLeftBehind(): void {
+  override tokenOrphaned(): void {
     this.tokensLeftBehind++;
-    super.tokenLeftBehind();
+    super.tokenOrphaned();
   }
 
-  override entityLeftBehind(): void {
+  override entityOrphaned(): void {
     this.entitiesLeftBehind++;
-    super.entityLeftBehind();
+    super.entityOrphaned();
   }
 
   override reconciled(...[controller, outcome]: Parameters<OperatorMetrics["reconciled"]>): void {

@@ -18,7 +18,7 @@ const DAY = 24 * 60 * MINUTE;
 const SLACK = 1_000;
 
 /** A namespace with everything that `kubectl coder` has to say something about: some of it good, some not. */
-export interface SceneOptions {
+export interface FixtureOptions {
   readonly client: Client;
   readonly namespace: string;
   readonly now: number;
@@ -31,7 +31,7 @@ const imageTrouble =
   'Pod "provisioner-gpu-7d9c-x2": image "registry.example.com/coder:v2.24.1-gpu" cannot be pulled: 401 Unauthorized. Correct the image, or add the pull secret that its registry requires.';
 
 /** Plays operator, kubelet and people, as far as the API shows it. Ages are the same whenever it is set up. */
-export async function setUpScene({ client, namespace, now }: SceneOptions): Promise<void> {
+export async function setUpFixture({ client, namespace, now }: FixtureOptions): Promise<void> {
   const ago = (minutes: number) => timestamp(now - minutes * MINUTE - SLACK);
   const conditions = (states: Readonly<Record<string, State>>) =>
     Object.entries(states).map(([type, [status, reason, message]]) => ({
@@ -132,7 +132,7 @@ function certificateData(now: number): Record<string, string> {
 /** The operator as its chart makes it, at work in this namespace. */
 export async function createOperator(
   client: Client,
-  { namespace, now }: Pick<SceneOptions, "namespace" | "now">,
+  { namespace, now }: Pick<FixtureOptions, "namespace" | "now">,
 ): Promise<void> {
   const labels = { "app.kubernetes.io/name": "coder-k8s", "app.kubernetes.io/version": "1.2.3" };
   const containers = [{ name: "operator", image: "example.com/coder-k8s:1.2.3", args: ["controller"] }];

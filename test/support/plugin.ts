@@ -22,8 +22,8 @@ export interface Person {
   readonly columns?: number;
 }
 
-/** Runs `kubectl coder` with these words in this process. */
-export async function kubectlCoder(person: Person, ...words: string[]): Promise<Seen> {
+/** Runs `kubectl coder` with these arguments in this process. */
+export async function kubectlCoder(person: Person, ...args: string[]): Promise<Seen> {
   const { transport, clock, namespace, columns } = person;
   let [out, error] = ["", ""];
   const collect = (add: (text: string) => void) => ({
@@ -33,7 +33,7 @@ export async function kubectlCoder(person: Person, ...words: string[]): Promise<
     },
   });
   const code = await runPlugin({
-    words,
+    args,
     env: { LANG: "C.UTF-8", NO_COLOR: "1", ...person.env },
     stdin: new PassThrough(),
     stdout: {

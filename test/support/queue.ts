@@ -2,16 +2,16 @@ import type { ProvisionerDaemon, ProvisionerJob, Tags } from "../../src/coder/pr
 import { daemonTags } from "../../src/coder/tags.ts";
 import type { Pool, PoolPod, Queue } from "../../src/operator/autoscaling/pool.ts";
 
-/** The time of every scene, in milliseconds. */
+/** The time of every fixture, in milliseconds. */
 export const NOW = 1_000_000_000;
 
 /**
  * What the pods of a pool do, one letter each: `b`usy, `i`dle, `o`ffline, `s`tarted but unknown to coderd, or
  * `w`aiting for a node; a capital letter for a pod that leaves.
  */
-type Crew = string;
+type PodStates = string;
 
-interface SceneOf {
+interface PoolFixture {
   readonly pool: Pool;
   readonly daemons: readonly ProvisionerDaemon[];
 }
@@ -19,13 +19,13 @@ interface SceneOf {
 const STATES: Readonly<Record<string, string | undefined>> = { b: "busy", i: "idle", o: "offline" };
 
 /** A pool of up to 10 daemons without a delay, and its pods with their daemons at coderd. */
-export function scene(crew: Crew, { tags = {}, ...changes }: Partial<Pool> = {}): SceneOf {
+export function poolWithDaemons(crew: PodStates, { tags = {}, ...changes }: Partial<Pool> = {}): PoolFixture {
   const name = changes.name ?? "pool";
   const letters = [...crew];
   const pods = letters.map((letter, index): PoolPod => {
     const pod = {
       name: `${name}-${index}`,
-      isLeaving: letter === letter.toUpperCase(),
+      isTerminating: letter === letter.toUpperCase(),
       isReady: letter !== "w",
     };
     return letter === "w" ? pod : { ...pod, startedAt: NOW - 60_000 };
@@ -40,7 +40,7 @@ export function scene(crew: Crew, { tags = {}, ...changes }: Partial<Pool> = {})
     scaleDownDelayMs: 0,
     priority: 0,
     fallback: undefined,
-    replicas: pods.filter(({ isLeaving }) => !isLeaving).length,
+    replicas: pods.filter(({ isTerminating }) => !isTerminating).length,
     pods,
     isRollingOut: false,
     keepWarmMs: 0,
@@ -93,10 +93,10 @@ export function waiting(
 }
 
 export function seen(
-  scenes: readonly SceneOf[],
+  fixtures: readonly PoolFixture[],
   jobs: readonly ProvisionerJob[] = [],
   others: Queue["daemons"] = [],
 ) {
-  const daemons = [...scenes.flatMap((each) => each.daemons), ...others];
+  const daemons = [...fixtures.flatMap((each) => each.daemons), ...others];
   return { seen: true as const, queue: { jobs, daemons, isCut: false } };
 }

@@ -17,7 +17,7 @@ export const BETWEEN = "ghcr.io/coder/coder:v2.30.0";
 export const DIGEST = "mirror.example.com/coder@sha256:aa";
 export const STABLE = "ghcr.io/coder/coder:stable";
 
-export const calm: DatabaseInspection = {
+export const idleDatabase: DatabaseInspection = {
   isReadOnly: false,
   mayMigrate: true,
   freeConnections: 90,
@@ -26,32 +26,32 @@ export const calm: DatabaseInspection = {
   tokenNames: [],
   replicas: [],
 };
-export const migrated = succeeded({ ...calm, schema: { version: 556, isDirty: false } });
+export const migrated = succeeded({ ...idleDatabase, schema: { version: 556, isDirty: false } });
 const migration = { pid: 7, application: "coder", user: "coder", seconds: 90, blockers: [] };
-export const running = succeeded({ ...calm, schema: "locked", migration } as const);
+export const running = succeeded({ ...idleDatabase, schema: "locked", migration } as const);
 export const gone = failed({ kind: "unreachable", message: "The database host does not answer." } as const);
-export const unheard = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
+export const unreported = failed({ kind: "transient", message: "coderd does not answer." } as CoderFailure);
 export const noDatabase = { why: "The operator runs no SQL." };
 
 export const noPods = {
   ...{ names: [], isScaledToZero: true, ready: 0, isProbed: true, isComplete: false },
-  ...{ areNewest: false, images: [], isLate: false, isRunning: false, trouble: undefined },
+  ...{ areNewest: false, images: [], isLate: false, isRunning: false, problem: undefined },
 };
 export const serving = {
   ...{ names: ["coder-1"], isScaledToZero: false, ready: 1, isProbed: true, isComplete: true },
-  ...{ areNewest: true, images: [NEW], isLate: false, isRunning: true, trouble: undefined },
+  ...{ areNewest: true, images: [NEW], isLate: false, isRunning: true, problem: undefined },
 };
 export const starting = { ...serving, ready: 0, isComplete: false, images: [] };
 export const halfway = { ...serving, isComplete: false };
 export const crashing = {
   ...starting,
   isRunning: false,
-  trouble: { message: "It crashes.", mayResolve: false },
+  problem: { message: "It crashes.", mayResolve: false },
 };
-export const roomless = {
+export const withoutCapacity = {
   ...starting,
   isRunning: false,
-  trouble: { message: "No node takes it.", mayResolve: true },
+  problem: { message: "No node takes it.", mayResolve: true },
 };
 
 export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
@@ -68,7 +68,7 @@ export function facts(more: Partial<UpgradeFacts> = {}): UpgradeFacts {
     record: undefined,
     isKept: true,
     pods: serving,
-    database: succeeded(calm),
+    database: succeeded(idleDatabase),
     image: { kind: "pulled" },
     neighbors: [],
     isAnnounced: true,
@@ -97,7 +97,7 @@ export function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): Upgr
 }
 
 /** A plan in one word: the stage that is entered, whom is asked, or what the Deployment is to be. */
-export function wordOf(plan: UpgradePlan): string {
+export function summaryOf(plan: UpgradePlan): string {
   if (plan.do === "record") return plan.record ? `→ ${plan.record.stage}` : "→ nothing";
   if (plan.do === "ask") return `ask ${plan.whom}`;
   if (plan.do !== "rest") return plan.do;

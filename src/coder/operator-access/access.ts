@@ -48,7 +48,7 @@ export interface OperatorAccess {
    * Returns the facts about the database that an upgrade needs, such as the tokens of other control planes,
    * which share the database. Read-only; does not wait for a migration.
    */
-  look(
+  inspect(
     target: DatabaseTarget,
     tokenNames?: readonly string[],
   ): Promise<Result<DatabaseInspection, DatabaseFailure>>;
@@ -95,7 +95,7 @@ export function operatorAccess({
       const nothingThere = !revoked.ok && revoked.failure.kind === "schemaMissing";
       return nothingThere ? succeeded(0) : revoked;
     },
-    look: (target, tokenNames = []) =>
+    inspect: (target, tokenNames = []) =>
       transact(way, target, (session) => inspectDatabase(session, tokenNames)),
   };
 }

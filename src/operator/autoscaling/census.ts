@@ -1,5 +1,5 @@
 import type { ProvisionerDaemon } from "../../coder/provisioning.ts";
-import { isAble, type Pool, type PoolPod } from "./pool.ts";
+import { canRunJobs, type Pool, type PoolPod } from "./pool.ts";
 
 /** State of the pods of a pool. Terminating pods are counted separately. */
 export interface Census {
@@ -12,7 +12,7 @@ export interface Census {
   /** Failing pods, those of them whose daemon coderd lists as busy, and the first cause. */
   readonly failing: number;
   readonly failingBusy: number;
-  readonly trouble: string | undefined;
+  readonly problem: string | undefined;
   /** Running pods whose daemon coderd does not list yet. */
   readonly starting: number;
   /** Names of some of them. */
@@ -48,10 +48,10 @@ export function takeCensus(
 /** `daemons` are keyed by name. */
 function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>): Omit<Census, "podless"> {
   const isIn = (state: string) => (pod: PoolPod) => daemons.get(pod.name)?.status === state;
-  const staying = pool.pods.filter(({ isLeaving }) => !isLeaving);
+  const staying = pool.pods.filter(({ isTerminating }) => !isTerminating);
   const busy = staying.filter(isIn("busy"));
-  const failing = staying.filter(({ trouble }) => trouble !== undefined);
-  const idle = staying.filter((pod) => isIn("idle")(pod) && isAble(pod));
+  const failing = staying.filter(({ problem }) => problem !== undefined);
+  const idle = staying.filter((pod) => isIn("idle")(pod) && canRunJobs(pod));
   const known = new Set([...busy, ...failing, ...idle]);
   const silent = staying.filter((pod) => !known.has(pod));
   const started = silent.filter(({ startedAt }) => startedAt !== undefined);
@@ -61,12 +61,12 @@ function countPods(pool: Pool, daemons: ReadonlyMap<string, ProvisionerDaemon>):
     idle: idle.length,
     failing: failing.length,
     failingBusy: failing.filter(isIn("busy")).length,
-    trouble: failing.toSorted((a, b) => (a.name < b.name ? -1 : 1))[0]?.trouble,
+    problem: failing.toSorted((a, b) => (a.name < b.name ? -1 : 1))[0]?.problem,
     idleVersions: [...new Set(idle.flatMap(({ name }) => daemons.get(name)?.version ?? []))],
     starting: started.length,
     unlisted: few(started.map(({ name }) => name)),
     waiting: silent.length - started.length,
-    draining: pool.pods.filter((pod) => pod.isLeaving && isIn("busy")(pod)).length,
+    draining: pool.pods.filter((pod) => pod.isTerminating && isIn("busy")(pod)).length,
   };
 }
 

@@ -18,8 +18,8 @@ import {
 import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
+import { namespaceTerminatingSince, namespaceWatch, objectsInNamespace } from "../terminating-namespace.ts";
 import {
   POD_OWNER_INDEX,
   podOwnerOfLabels,
@@ -76,7 +76,7 @@ function controlPlaneOfPod(pod: Stored<Pod>, caches: Caches): ObjectKey[] {
 }
 
 function isEnding(object: Stored<CoderControlPlane>, { caches }: RunContext): boolean {
-  return (object.metadata.deletionTimestamp ?? namespaceEndsSince(object, caches)) !== undefined;
+  return (object.metadata.deletionTimestamp ?? namespaceTerminatingSince(object, caches)) !== undefined;
 }
 
 /** The operator gained or lost access to coderd. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { daemon, NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import { daemonTags, matchesTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
 import type { Pool } from "./pool.ts";
@@ -24,10 +24,10 @@ const circumstances = fc.record({
 
 const crew = fc.string({ unit: fc.constantFrom(..."biioswBI"), maxLength: 9 });
 
-const scenes = fc.array(fc.tuple(crew, tags, limits, circumstances), { maxLength: 5 }).map((all) =>
+const fixtures = fc.array(fc.tuple(crew, tags, limits, circumstances), { maxLength: 5 }).map((all) =>
   all.map(([letters, ownTags, limit, rest], index) => ({
     crew: letters,
-    ...scene(letters, { name: `pool-${index}`, tags: ownTags, ...limit, ...rest }),
+    ...poolWithDaemons(letters, { name: `pool-${index}`, tags: ownTags, ...limit, ...rest }),
   })),
 );
 
@@ -51,13 +51,13 @@ const letters = (text: string, ...wanted: string[]) =>
 describe("whatever the queue and the pools", () => {
   it("no pool leaves its limits once it is within them", () => {
     fc.assert(
-      fc.property(scenes, jobs, fc.boolean(), (all, queued, isSeen) => {
-        const sight = isSeen ? seen(all, queued) : { seen: false as const, since: 0 };
+      fc.property(fixtures, jobs, fc.boolean(), (all, queued, isSeen) => {
+        const observation = isSeen ? seen(all, queued) : { seen: false as const, since: 0 };
         const inside = all.map(({ pool }) => ({
           ...pool,
           replicas: Math.min(Math.max(pool.replicas, pool.min), pool.max),
         }));
-        for (const { pool, replicas } of decide(inside, sight, NOW).decisions) {
+        for (const { pool, replicas } of decide(inside, observation, NOW).decisions) {
           expect(replicas).toBeGreaterThanOrEqual(pool.min);
           expect(replicas).toBeLessThanOrEqual(pool.max);
         }
@@ -67,7 +67,7 @@ describe("whatever the queue and the pools", () => {
 
   it("no pool gives up more than what has no job for certain", () => {
     fc.assert(
-      fc.property(scenes, jobs, others, (all, queued, strangers) => {
+      fc.property(fixtures, jobs, others, (all, queued, strangers) => {
         const { decisions } = decide(
           all.map(({ pool }) => pool),
           seen(all, queued, strangers),
@@ -81,7 +81,7 @@ describe("whatever the queue and the pools", () => {
 
   it("no pool gives up anything during a rollout", () => {
     fc.assert(
-      fc.property(scenes, jobs, (all, queued) => {
+      fc.property(fixtures, jobs, (all, queued) => {
         const rolling = all.map(({ pool }) => ({ ...pool, isRollingOut: true }));
         for (const { pool, replicas } of decide(rolling, seen(all, queued), NOW).decisions)
           expect(replicas).toBeGreaterThanOrEqual(pool.replicas);
@@ -91,7 +91,7 @@ describe("whatever the queue and the pools", () => {
 
   it("each job that waits is given away once, and only to a pool that it matches", () => {
     fc.assert(
-      fc.property(scenes, jobs, others, (all, queued, strangers) => {
+      fc.property(fixtures, jobs, others, (all, queued, strangers) => {
         const pools = all.map(({ pool }) => pool);
         const { decisions, assignments } = decide(pools, seen(all, queued, strangers), NOW);
         const pending = queued.filter(({ status }) => status === "pending");
@@ -109,16 +109,18 @@ describe("whatever the queue and the pools", () => {
 
   it("neither the order of the pools nor that of coderd's lists matters", () => {
     fc.assert(
-      fc.property(scenes, jobs, others, (all, queued, strangers) => {
-        const numbers = (pools: Pool[], sight: ReturnType<typeof seen>) =>
+      fc.property(fixtures, jobs, others, (all, queued, strangers) => {
+        const numbers = (pools: Pool[], observation: ReturnType<typeof seen>) =>
           Object.fromEntries(
-            decide(pools, sight, NOW).decisions.map(({ pool, ...rest }) => [pool.name, rest]),
+            decide(pools, observation, NOW).decisions.map(({ pool, ...rest }) => [pool.name, rest]),
           );
         const pools = all.map(({ pool }) => pool);
-        const sight = seen(all, queued, strangers);
-        const { jobs: listed, daemons } = sight.queue;
-        const reversed = { ...sight.queue, jobs: listed.toReversed(), daemons: daemons.toReversed() };
-        expect(numbers(pools.toReversed(), { seen: true, queue: reversed })).toEqual(numbers(pools, sight));
+        const observation = seen(all, queued, strangers);
+        const { jobs: listed, daemons } = observation.queue;
+        const reversed = { ...observation.queue, jobs: listed.toReversed(), daemons: daemons.toReversed() };
+        expect(numbers(pools.toReversed(), { seen: true, queue: reversed })).toEqual(
+          numbers(pools, observation),
+        );
       }),
     );
   });

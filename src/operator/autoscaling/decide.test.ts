@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { daemon, NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
 import type { Pool } from "./pool.ts";
@@ -8,19 +8,19 @@ const MINUTE = 60_000;
 
 /** The decision for one pool. */
 function verdict(crew: string, jobs: number, changes: Partial<Pool> = {}) {
-  const one = scene(crew, changes);
+  const one = poolWithDaemons(crew, changes);
   const [decision] = decide([one.pool], seen([one], waiting(jobs, changes.tags)), NOW).decisions;
   return [decision?.replicas, decision?.cause];
 }
 
 /** The decisions for several pools, by name. */
 function shares(
-  scenes: ReturnType<typeof scene>[],
+  fixtures: ReturnType<typeof poolWithDaemons>[],
   ...rest: [Parameters<typeof seen>[1], Parameters<typeof seen>[2]?]
 ) {
   const { decisions } = decide(
-    scenes.map(({ pool }) => pool),
-    seen(scenes, ...rest),
+    fixtures.map(({ pool }) => pool),
+    seen(fixtures, ...rest),
     NOW,
   );
   return Object.fromEntries(decisions.map(({ pool, replicas }) => [pool.name, replicas]));
@@ -73,14 +73,14 @@ describe("a pool", () => {
   );
 
   it("gives up nothing while a busy daemon's pod is not ready, which would be the first to go", () => {
-    const one = scene("bii");
+    const one = poolWithDaemons("bii");
     const pods = one.pool.pods.map((pod, index) => ({ ...pod, isReady: index > 0 }));
     const [decision] = decide([{ ...one.pool, pods }], seen([one]), NOW).decisions;
     expect([decision?.replicas, decision?.cause]).toEqual([3, "exposed"]);
   });
 
   it("gives up nothing while coderd does not list all jobs, of which older ones may wait for it", () => {
-    const one = scene("bii");
+    const one = poolWithDaemons("bii");
     const { queue } = seen([one]);
     const [decision] = decide([one.pool], { seen: true, queue: { ...queue, isCut: true } }, NOW).decisions;
     expect([decision?.replicas, decision?.cause]).toEqual([3, "cut"]);
@@ -100,23 +100,23 @@ describe("a pool", () => {
   });
 
   it("does not raise its number for ever while no node has room", () => {
-    const stuck = scene("bw", { max: 20 });
+    const stuck = poolWithDaemons("bw", { max: 20 });
     const pods = stuck.pool.pods.map((pod) =>
       pod.startedAt ? pod : { ...pod, unschedulableSince: NOW - 6 * MINUTE },
     );
     const pool = { ...stuck.pool, pods };
-    const sight = seen([stuck], waiting(5));
-    expect(decide([pool], sight, NOW).decisions).toMatchObject([
+    const observation = seen([stuck], waiting(5));
+    expect(decide([pool], observation, NOW).decisions).toMatchObject([
       { replicas: 2, cause: "unschedulable", demand: 6 },
     ]);
-    const early = decide([pool], sight, NOW - 5 * MINUTE).decisions;
+    const early = decide([pool], observation, NOW - 5 * MINUTE).decisions;
     expect(early).toMatchObject([{ replicas: 6, cause: "following" }]);
   });
 });
 
 describe("while coderd can't be asked, a pool", () => {
   const blind = (sinceMs: number, changes: Partial<Pool>) =>
-    decide([scene("ii", changes).pool], { seen: false, since: NOW - sinceMs }, NOW).decisions[0];
+    decide([poolWithDaemons("ii", changes).pool], { seen: false, since: NOW - sinceMs }, NOW).decisions[0];
 
   it.each([
     ["does not move", 9 * MINUTE, { fallback: 5 }, [2, "blind"]],
@@ -155,49 +155,64 @@ describe("a job that several pools could serve goes", () => {
   const tags = { env: "prod" };
 
   it("to a free daemon first, whatever the priorities", () => {
-    const scenes = [scene("", { name: "a", tags, priority: 9 }), scene("i", { name: "b", tags })];
-    expect(shares(scenes, waiting(1, tags))).toEqual({ a: 0, b: 1 });
+    const fixtures = [
+      poolWithDaemons("", { name: "a", tags, priority: 9 }),
+      poolWithDaemons("i", { name: "b", tags }),
+    ];
+    expect(shares(fixtures, waiting(1, tags))).toEqual({ a: 0, b: 1 });
   });
 
   it("to an idle foreign daemon before a new one", () => {
-    const scenes = [scene("", { name: "a", tags })];
+    const fixtures = [poolWithDaemons("", { name: "a", tags })];
     const others = [daemon("helm", "idle", { tags: daemonTags(tags) })];
-    expect(shares(scenes, waiting(2, tags), others)).toEqual({ a: 1 });
+    expect(shares(fixtures, waiting(2, tags), others)).toEqual({ a: 1 });
   });
 
   it("not to a daemon of ours whose pod has gone", () => {
-    const scenes = [scene("", { name: "a", tags })];
+    const fixtures = [poolWithDaemons("", { name: "a", tags })];
     const ghost = [daemon("a-gone", "idle", { keyId: "key-a", tags: daemonTags(tags) })];
-    expect(shares(scenes, waiting(1, tags), ghost)).toEqual({ a: 1 });
+    expect(shares(fixtures, waiting(1, tags), ghost)).toEqual({ a: 1 });
   });
 
   it("then to the pool with the highest priority", () => {
-    const scenes = [scene("", { name: "a", tags }), scene("", { name: "b", tags, priority: 1 })];
-    expect(shares(scenes, waiting(2, tags))).toEqual({ a: 0, b: 2 });
+    const fixtures = [
+      poolWithDaemons("", { name: "a", tags }),
+      poolWithDaemons("", { name: "b", tags, priority: 1 }),
+    ];
+    expect(shares(fixtures, waiting(2, tags))).toEqual({ a: 0, b: 2 });
   });
 
   it("then to the pool with the fewest tags beyond its own", () => {
-    const scenes = [scene("", { name: "a", tags: { ...tags, gpu: "yes" } }), scene("", { name: "b", tags })];
-    expect(shares(scenes, waiting(2, tags))).toEqual({ a: 0, b: 2 });
+    const fixtures = [
+      poolWithDaemons("", { name: "a", tags: { ...tags, gpu: "yes" } }),
+      poolWithDaemons("", { name: "b", tags }),
+    ];
+    expect(shares(fixtures, waiting(2, tags))).toEqual({ a: 0, b: 2 });
   });
 
   it("to the next pool when the first is at its maximum", () => {
-    const scenes = [scene("b", { name: "a", tags, max: 2, priority: 1 }), scene("", { name: "b", tags })];
-    expect(shares(scenes, waiting(3, tags))).toEqual({ a: 2, b: 2 });
+    const fixtures = [
+      poolWithDaemons("b", { name: "a", tags, max: 2, priority: 1 }),
+      poolWithDaemons("", { name: "b", tags }),
+    ];
+    expect(shares(fixtures, waiting(3, tags))).toEqual({ a: 2, b: 2 });
   });
 
   it("to the next pool when the first must not grow", () => {
-    const scenes = [
-      scene("b", { name: "a", tags, held: "a reason", priority: 1 }),
-      scene("", { name: "b", tags }),
+    const fixtures = [
+      poolWithDaemons("b", { name: "a", tags, held: "a reason", priority: 1 }),
+      poolWithDaemons("", { name: "b", tags }),
     ];
-    expect(shares(scenes, waiting(2, tags))).toEqual({ a: 1, b: 2 });
+    expect(shares(fixtures, waiting(2, tags))).toEqual({ a: 1, b: 2 });
   });
 });
 
 it("a job without tags raises no pool with tags, and the other way round", () => {
-  const scenes = [scene("", { name: "plain" }), scene("", { name: "tagged", tags: { env: "prod" } })];
-  expect(shares(scenes, [...waiting(2), ...waiting(3, { env: "prod" })])).toEqual({ plain: 2, tagged: 3 });
+  const fixtures = [
+    poolWithDaemons("", { name: "plain" }),
+    poolWithDaemons("", { name: "tagged", tags: { env: "prod" } }),
+  ];
+  expect(shares(fixtures, [...waiting(2), ...waiting(3, { env: "prod" })])).toEqual({ plain: 2, tagged: 3 });
 });
 
 it("jobs that run, are cancelled or listed twice are not counted as waiting", () => {
@@ -206,5 +221,5 @@ it("jobs that run, are cancelled or listed twice are not counted as waiting", ()
     ...waiting(1, {}, { id: "r", status: "running" }),
     ...waiting(1, {}, { id: "c", status: "canceling" }),
   ];
-  expect(shares([scene("")], [...twice, ...others])).toEqual({ pool: 1 });
+  expect(shares([poolWithDaemons("")], [...twice, ...others])).toEqual({ pool: 1 });
 });

@@ -63,19 +63,19 @@ export interface Plan {
 }
 
 /** Decides the number of daemons for each pool of one organization, independent of the order of the pools. */
-export function decide(pools: readonly Pool[], sight: QueueObservation, now: number): Plan {
-  if (!sight.seen)
+export function decide(pools: readonly Pool[], observation: QueueObservation, now: number): Plan {
+  if (!observation.seen)
     return {
-      decisions: pools.map((pool) => decideWithoutQueue(pool, now - sight.since, now)),
+      decisions: pools.map((pool) => decideWithoutQueue(pool, now - observation.since, now)),
       assignments: [],
     };
-  const { census, all: assignments } = assignJobs(pools, sight.queue, now);
+  const { census, all: assignments } = assignJobs(pools, observation.queue, now);
   const given = Map.groupBy(assignments, (each) => (each.to === "pool" ? each.pool : undefined));
   const decisions = [...census].map(([pool, counted]) =>
     decideByDemand(pool, {
       census: counted,
       pending: given.get(pool)?.length ?? 0,
-      isCut: sight.queue.isCut,
+      isCut: observation.queue.isCut,
       now,
     }),
   );
@@ -147,6 +147,6 @@ function move(
 
 /** Number of pods that certainly have no job, including missing ones. */
 function removable({ pods, replicas }: Pool, { idle, waiting, failing, failingBusy }: Census): number {
-  const existing = pods.filter(({ isLeaving }) => !isLeaving).length;
+  const existing = pods.filter(({ isTerminating }) => !isTerminating).length;
   return idle + waiting + failing - failingBusy + Math.max(replicas - existing, 0);
 }

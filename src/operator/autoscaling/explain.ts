@@ -68,7 +68,7 @@ function explainCause(cause: WaitCause): string {
     case "held":
       return `provisioner "${cause.pool}" is not scaled up: ${cause.held}`;
     case "failing":
-      return `pods of provisioner "${cause.pool}" fail. ${cause.trouble}`;
+      return `pods of provisioner "${cause.pool}" fail. ${cause.problem}`;
     case "offline":
       return `pods of provisioner "${cause.pool}" run (${names(cause.pods)}), but coderd does not list their daemons; check their logs`;
     case "starting":
@@ -84,16 +84,19 @@ function explainCause(cause: WaitCause): string {
  * Explains builds whose daemons have ended, although coderd lists them as running. Changes only with the
  * facts.
  */
-export function explainStranded({ count, since, pool, daemon, end }: StrandedJobs, isTold: boolean): string {
+export function explainStranded(
+  { count, since, pool, daemon, end }: StrandedJobs,
+  isReported: boolean,
+): string {
   const run = count === 1 ? "1 build has been running" : `${count} builds are running, the first`;
   const where = `on a daemon of provisioner "${pool}" that has ended (${cut(daemon)})`;
-  return `${run} since ${timestamp(since)} ${where}: ${explainEnd(end, isTold)}`;
+  return `${run} since ${timestamp(since)} ${where}: ${explainEnd(end, isReported)}`;
 }
 
-function explainEnd(end: DaemonEnd, isTold: boolean): string {
+function explainEnd(end: DaemonEnd, isReported: boolean): string {
   if (end === "podGone") return "its pod is gone; coderd ends the build after 5 minutes.";
   if (end === "restarted") return "its container restarted; coderd ends the build after 5 minutes.";
-  return isTold ? "its pod fails." : `its pod fails. ${end.trouble}`;
+  return isReported ? "its pod fails." : `its pod fails. ${end.problem}`;
 }
 
 /** Users who check coderd would consider these daemons idle. */

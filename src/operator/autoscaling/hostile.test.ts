@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { daemon, NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import type { Tags } from "../../coder/provisioning.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
@@ -48,11 +48,11 @@ it("the costliest jobs and daemons that fit into coderd's answers are decided up
   const daemons = times(DAEMONS / 2, (index) =>
     daemon(`s${index}`, "idle", { tags: differingInTheLast(40, `other ${index}`) }),
   );
-  const scenes = times(100, (index) => scene("bi", { name: `p${index}` }));
-  const pools = scenes.map(({ pool }) => pool);
-  const sight = seen(scenes, jobs, daemons);
+  const fixtures = times(100, (index) => poolWithDaemons("bi", { name: `p${index}` }));
+  const pools = fixtures.map(({ pool }) => pool);
+  const observation = seen(fixtures, jobs, daemons);
   const began = process.cpuUsage();
-  waitCauses(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
+  waitCauses(decide(pools, observation, NOW), { now: NOW, coderdVersion: undefined });
   const { user } = process.cpuUsage(began);
   expect(user / 1_000).toBeLessThan(500);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { NOW, scene } from "../../../test/support/queue.ts";
+import { NOW, poolWithDaemons } from "../../../test/support/queue.ts";
 import type { CoderClient } from "../../coder/client.ts";
 import { failed, succeeded } from "../../coder/result.ts";
 import { daemonTags } from "../../coder/tags.ts";
 import type { ScheduledWorkspace } from "../../coder/workspaces.ts";
-import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";
+import { isFresh, isKeptWarm, listWarmWindows, neverListed, type WarmWindows } from "./keep-warm.ts";
 import type { Pool } from "./pool.ts";
 
 const MINUTE = 60_000;
@@ -13,7 +13,7 @@ const tags = { env: "prod" };
 const DUE = Math.ceil(NOW / MINUTE) * MINUTE + 120 * MINUTE;
 
 const resting = (name: string, changes: Partial<Pool> = {}) =>
-  scene("", { name, tags, keepWarmMs: 10 * MINUTE, ...changes }).pool;
+  poolWithDaemons("", { name, tags, keepWarmMs: 10 * MINUTE, ...changes }).pool;
 const workspace = (dueAt: number | undefined, asked: Record<string, string> = tags): ScheduledWorkspace => ({
   tags: daemonTags(asked),
   dueAt,
@@ -35,11 +35,11 @@ function coderd(workspaces: readonly ScheduledWorkspace[], { fails = false, took
 }
 
 async function warmthOf(pools: readonly Pool[], workspaces: readonly ScheduledWorkspace[]) {
-  return listWarmth(pools, neverListed, coderd(workspaces).listing);
+  return listWarmWindows(pools, neverListed, coderd(workspaces).listing);
 }
 
 /** The warm time of a pool, in minutes relative to the due time. */
-function warmMinutes(warmth: Warmth, pool: string): [number, number] | undefined {
+function warmMinutes(warmth: WarmWindows, pool: string): [number, number] | undefined {
   const all = Array.from({ length: 400 }, (_, index) => index - 200);
   const warm = all.filter((minute) => isKeptWarm(warmth, pool, DUE + minute * MINUTE));
   return warm.length === 0 ? undefined : [warm[0] ?? 0, warm.at(-1) ?? 0];
@@ -58,7 +58,7 @@ describe("a pool with a minimum of zero has a daemon", () => {
 
   it("at all times while there are too many workspaces to list", async () => {
     const { asked, listing, now } = coderd(Array.from({ length: 5_001 }, () => workspace(undefined)));
-    const warmth = await listWarmth([resting("pool")], neverListed, listing);
+    const warmth = await listWarmWindows([resting("pool")], neverListed, listing);
     expect(isKeptWarm(warmth, "pool", now())).toBe(true);
     expect(asked).toHaveLength(50);
   });
@@ -92,14 +92,16 @@ describe("workspaces are listed", () => {
       ...Array.from({ length: 250 }, () => workspace(undefined)),
       workspace(DUE),
     ]);
-    const warmth = await listWarmth([resting("pool")], neverListed, listing);
+    const warmth = await listWarmWindows([resting("pool")], neverListed, listing);
     expect(asked).toEqual([0, 100, 200]);
     expect(warmMinutes(warmth, "pool")).toEqual([-10, 60]);
   });
 
   it("not at all while no pool keeps warm", async () => {
     const { asked, listing } = coderd([workspace(DUE)]);
-    expect(await listWarmth([resting("pool", { keepWarmMs: 0 })], neverListed, listing)).toBe(neverListed);
+    expect(await listWarmWindows([resting("pool", { keepWarmMs: 0 })], neverListed, listing)).toBe(
+      neverListed,
+    );
     expect(asked).toEqual([]);
   });
 
@@ -113,7 +115,7 @@ describe("workspaces are listed", () => {
     "with %i minutes of warning and %i ms for an answer, %i minutes after that",
     async (lead, tookMs, pause) => {
       const { listing, now } = coderd([], { tookMs });
-      const { nextAt } = await listWarmth(
+      const { nextAt } = await listWarmWindows(
         [resting("pool", { keepWarmMs: lead * MINUTE })],
         neverListed,
         listing,
@@ -127,12 +129,12 @@ describe("workspaces are listed", () => {
     const known = await warmthOf(pools, [workspace(DUE - 40 * MINUTE)]);
     const many = [...Array.from({ length: 250 }, () => workspace(undefined)), workspace(DUE)];
     const { asked, listing, now } = coderd(many, { tookMs: 5_000 });
-    const first = await listWarmth(pools, known, listing);
+    const first = await listWarmWindows(pools, known, listing);
     expect(asked).toEqual([0]);
     expect(first.windows).toBe(known.windows);
     expect(isFresh(first, now())).toBe(false);
-    const second = await listWarmth(pools, first, listing);
-    const last = await listWarmth(pools, second, listing);
+    const second = await listWarmWindows(pools, first, listing);
+    const last = await listWarmWindows(pools, second, listing);
     expect(asked).toEqual([0, 100, 200]);
     expect(warmMinutes(last, "pool")).toEqual([-10, 60]);
     expect(last.nextAt - now()).toBe(5 * MINUTE);
@@ -143,7 +145,7 @@ describe("workspaces are listed", () => {
     const many = Array.from({ length: 4_000 }, () => workspace(undefined));
     const { listing, now } = coderd(many, { tookMs: MINUTE });
     let warmth = neverListed;
-    for (let look = 0; look < 30; look++) warmth = await listWarmth(pools, warmth, listing);
+    for (let look = 0; look < 30; look++) warmth = await listWarmWindows(pools, warmth, listing);
     expect(isKeptWarm(warmth, "pool", now())).toBe(true);
     expect(isFresh(warmth, now())).toBe(true);
   });
@@ -151,19 +153,19 @@ describe("workspaces are listed", () => {
   it("from the first page after a failure on the way", async () => {
     const pools = [resting("pool")];
     const many = Array.from({ length: 250 }, () => workspace(undefined));
-    const begun = await listWarmth(pools, neverListed, coderd(many, { tookMs: 5_000 }).listing);
-    const failing = await listWarmth(pools, begun, coderd(many, { fails: true }).listing);
+    const begun = await listWarmWindows(pools, neverListed, coderd(many, { tookMs: 5_000 }).listing);
+    const failing = await listWarmWindows(pools, begun, coderd(many, { fails: true }).listing);
     const { asked, listing } = coderd(many);
-    await listWarmth(pools, failing, listing);
+    await listWarmWindows(pools, failing, listing);
     expect(asked).toEqual([0, 100, 200]);
   });
 
   it("again after a failure, which leaves what was known", async () => {
     const known = await warmthOf([resting("pool")], [workspace(DUE)]);
     const { listing } = coderd([], { fails: true });
-    const failing = await listWarmth([resting("pool")], known, listing);
+    const failing = await listWarmWindows([resting("pool")], known, listing);
     expect(failing).toMatchObject({ windows: known.windows, problem: "down" });
-    const healed = await listWarmth([resting("pool")], failing, coderd([workspace(DUE)]).listing);
+    const healed = await listWarmWindows([resting("pool")], failing, coderd([workspace(DUE)]).listing);
     expect(healed.problem).toBeUndefined();
   });
 

@@ -19,7 +19,7 @@ interface Window {
 }
 
 /** The relevant parts of a list of workspaces. */
-export interface Warmth {
+export interface WarmWindows {
   readonly nextAt: number;
   /** By pool name. */
   readonly windows: ReadonlyMap<string, readonly Window[]>;
@@ -38,7 +38,7 @@ interface UnfinishedList {
   readonly tookMs: number;
 }
 
-export const neverListed: Warmth = { nextAt: 0, windows: new Map() };
+export const neverListed: WarmWindows = { nextAt: 0, windows: new Map() };
 
 type WarmPool = Pick<Pool, "name" | "tags" | "priority" | "min" | "keepWarmMs">;
 
@@ -63,12 +63,12 @@ const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [60_000, 5 * 60_000];
 /** Upper limit, however slow coderd is. */
 const SLOWEST_PAUSE_MS = 30 * 60_000;
 
-export function isKeptWarm({ windows }: Warmth, pool: string, now: number): boolean {
+export function isKeptWarm({ windows }: WarmWindows, pool: string, now: number): boolean {
   return windows.get(pool)?.some(({ from, until }) => now >= from && now < until) ?? false;
 }
 
 /** Whether the next list is not due yet. Bounded, in case the clock was set back. */
-export function isFresh({ nextAt }: Warmth, now: number): boolean {
+export function isFresh({ nextAt }: WarmWindows, now: number): boolean {
   return now < nextAt && nextAt - now <= SLOWEST_PAUSE_MS;
 }
 
@@ -83,11 +83,11 @@ interface Listing {
  * a daemon. A slow list is read in parts, one per call. Until it is complete, and while coderd does not
  * respond, the previous result remains valid.
  */
-export async function listWarmth(
+export async function listWarmWindows(
   pools: readonly WarmPool[],
-  before: Warmth,
+  before: WarmWindows,
   listing: Listing,
-): Promise<Warmth> {
+): Promise<WarmWindows> {
   const leads = pools.map(({ keepWarmMs }) => keepWarmMs).filter((ms) => ms > 0);
   if (leads.length === 0) return neverListed;
   const began = listing.now();

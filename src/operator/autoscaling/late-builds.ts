@@ -43,7 +43,7 @@ interface LateGroup {
   readonly story: string;
 }
 
-export const noneLate: LateBuilds = { groups: [], more: 0, isCut: false };
+export const noLateBuilds: LateBuilds = { groups: [], more: 0, isCut: false };
 
 export function lateBuilds(
   waiting: readonly WaitingJobs[],
@@ -59,13 +59,13 @@ export function lateBuilds(
     reason: REASONS[group.cause.kind],
     story: explainWaiting(group),
   }));
-  const told = new Set(late.map(({ cause }) => (cause.kind === "failing" ? cause.trouble : undefined)));
-  const isTold = ({ end }: StrandedJobs) => typeof end === "object" && told.has(end.trouble);
+  const reported = new Set(late.map(({ cause }) => (cause.kind === "failing" ? cause.problem : undefined)));
+  const isReported = ({ end }: StrandedJobs) => typeof end === "object" && reported.has(end.problem);
   const lost = stranded.slice(0, MAX_GROUPS).map((group) => ({
     count: group.count,
     since: group.since,
     reason: LOST,
-    story: explainStranded(group, isTold(group)),
+    story: explainStranded(group, isReported(group)),
   }));
   return { groups: [...groups, ...lost], more: sumOf(late.slice(MAX_GROUPS)), isCut };
 }

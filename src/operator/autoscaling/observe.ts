@@ -18,7 +18,7 @@ import { type Provisioner, withDefaults } from "../provisioner/spec.ts";
 import { isReplacingPods } from "../upgrade/stages.ts";
 import { timeOf } from "../workload/pods/container-end.ts";
 import { isReadyPod, podsOf } from "../workload/pods/owned-pods.ts";
-import { podTrouble } from "../workload/pods/pod-trouble.ts";
+import { podProblem } from "../workload/pods/pod-problem.ts";
 import type { Pool, PoolPod } from "./pool.ts";
 
 /** A pool and its objects. */
@@ -76,7 +76,7 @@ export function podStates(
   return objects
     .flatMap((object) => podsOf(withDefaults(object), caches))
     .map((pod) => {
-      const isFailing = podTrouble(pod, now)?.kind === "found";
+      const isFailing = podProblem(pod, now)?.kind === "found";
       return [pod.metadata.uid, isReadyPod(pod), isFailing, lostBefore(pod)].join(" ");
     })
     .sort()
@@ -124,7 +124,7 @@ function isRollingOut(deployment: Stored<Deployment> | undefined): boolean {
 /** A pod as input of the decision. `daemonName` is the name of its daemon in coderd. */
 function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
   const { metadata, status } = pod;
-  const trouble = podTrouble(pod, now);
+  const problem = podProblem(pod, now);
   const { running } = daemonContainer(pod)?.state ?? {};
   const refused = status?.conditions?.find(
     ({ type, status: isScheduled, reason }) =>
@@ -132,11 +132,11 @@ function poolPod(pod: Stored<Pod>, daemonName: string, now: number): PoolPod {
   );
   return {
     name: daemonName,
-    isLeaving: metadata.deletionTimestamp !== undefined,
+    isTerminating: metadata.deletionTimestamp !== undefined,
     isReady: isReadyPod(pod),
     lostBefore: lostBefore(pod),
     // A missing node is handled separately.
-    ...(trouble?.kind === "found" && !refused ? { trouble: trouble.message } : {}),
+    ...(problem?.kind === "found" && !refused ? { problem: problem.message } : {}),
     // A missing time counts as long ago.
     ...(running ? { startedAt: timeOf(running.startedAt) ?? 0 } : {}),
     ...(refused ? { unschedulableSince: timeOf(refused.lastTransitionTime) ?? 0 } : {}),

@@ -5,16 +5,16 @@ import type { QueueNumbers } from "../coderd/ports.ts";
 import type { SharedAnswers } from "../coderd/shared-answers.ts";
 import { type Decision, decide, type Plan } from "./decide.ts";
 import { outgrownPools, warnOfGrace } from "./grace-period.ts";
-import { isFresh, isKeptWarm, listWarmth, neverListed, type Warmth } from "./keep-warm.ts";
-import { type LateBuilds, lateBuilds, noneLate } from "./late-builds.ts";
+import { isFresh, isKeptWarm, listWarmWindows, neverListed, type WarmWindows } from "./keep-warm.ts";
+import { type LateBuilds, lateBuilds, noLateBuilds } from "./late-builds.ts";
 import type { Refusal } from "./marks.ts";
 import { observePool, type PoolSource, podStates } from "./observe.ts";
-import { type Access, look, neverPolled, type PollState } from "./poll.ts";
+import { type Access, neverPolled, type PollState, poll } from "./poll.ts";
 import { isMoving, pauseAfterPoll } from "./poll-interval.ts";
 import type { History, Pool, QueueObservation } from "./pool.ts";
 import { numbersOf } from "./queue-metrics.ts";
 import { type Decided, type Scaled, scalePools } from "./scale.ts";
-import { noneStranded, type StrandedObservation, strandedJobs } from "./stranded.ts";
+import { noStrandedJobs, type StrandedObservation, strandedJobs } from "./stranded.ts";
 import { waitCauses } from "./waiting.ts";
 
 /** Polling interval without autoscaling. */
@@ -25,7 +25,7 @@ const UNSERVED_POLL_MS = 15_000;
 
 /** State of an organization's queue. Its size does not depend on the queue. */
 export interface OrganizationMemory {
-  readonly looks: PollState;
+  readonly poll: PollState;
   /** Specs of the pools at the last decision. */
   readonly specs: string;
   /** Needed daemons of each pool, by name. */
@@ -33,7 +33,7 @@ export interface OrganizationMemory {
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** Pools whose builds exceeded the grace period of their pods since their spec changed. */
   readonly outgrown: ReadonlySet<string>;
-  readonly warmth: Warmth;
+  readonly warmth: WarmWindows;
   readonly late: LateBuilds;
   readonly stranded: StrandedObservation;
   /** Relevant state of the pods at the last poll. */
@@ -68,10 +68,10 @@ export function organization(
   const unknown = {
     specs,
     pods: states,
-    looks: neverPolled(context.clock.now(), pollMs),
+    poll: neverPolled(context.clock.now(), pollMs),
     warmth: neverListed,
-    late: noneLate,
-    stranded: noneStranded,
+    late: noLateBuilds,
+    stranded: noStrandedJobs,
     numbers: undefined,
     histories: new Map(),
     refusals: new Map(),
@@ -90,7 +90,7 @@ function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
 
 /** When to poll next: soon after a change of a spec or a pod, unless coderd is unavailable. */
 export function dueAt({ specs, podStates, pollMs, memory }: Organization): number {
-  const { nextAt, since, tookMs, failures } = memory.looks;
+  const { nextAt, since, tookMs, failures } = memory.poll;
   const isSame = memory.specs === specs && memory.pods === podStates;
   if (failures > 0 || isSame) return nextAt;
   return Math.min(nextAt, since + tookMs + pauseAfterPoll({ pollMs, isMoving: true, tookMs }));
@@ -119,39 +119,41 @@ export async function watchOrganization(
   const { id, pools, specs, pollMs, memory } = organization;
   const now = () => context.clock.now();
   const asked = { answers: coderd.answers, organizationId: id, pollMs, now };
-  const { looks, sight } = await look(coderd.access, memory.looks, asked);
+  const { state, observation } = await poll(coderd.access, memory.poll, asked);
   const at = now();
   const sources = pools.map((object) => observePool(object, context));
   const plan = decide(
-    sources.map((source) => remembered(source, memory, at)),
-    sight,
+    sources.map((source) => withMemory(source, memory, at)),
+    observation,
     at,
   );
-  const outgrown = warnedOf(organization, sources, { sight, context });
-  const circumstances = { sight, refusals: memory.refusals, outgrown };
+  const outgrown = warnedOf(organization, sources, { observation, context });
+  const circumstances = { observation, refusals: memory.refusals, outgrown };
   const scaled = await scalePools(together(sources, plan), circumstances, context);
   const refused = scaled.flatMap(({ decision: { pool }, refusal }) =>
     refusal ? [[pool.name, refusal] as const] : [],
   );
-  const stranded = strandedIn(sources, sight, memory);
+  const stranded = strandedIn(sources, observation, memory);
   return {
     memory: {
-      looks: scheduled(looks, scaled, { pollMs, at, stranded }),
+      poll: scheduled(state, scaled, { pollMs, at, stranded }),
       specs,
       pods: organization.podStates,
       stranded,
       histories: new Map(plan.decisions.map(({ pool, history }) => [pool.name, history])),
       refusals: new Map(refused),
       outgrown,
-      warmth: sight.seen ? await renewWarmth(organization, sources, { coderd, context }) : memory.warmth,
-      late: sight.seen
+      warmth: observation.seen
+        ? await renewWarmth(organization, sources, { coderd, context })
+        : memory.warmth,
+      late: observation.seen
         ? lateBuilds(
             waitCauses(plan, { now: at, coderdVersion: coderd.version }),
-            { stranded: stranded.groups, isCut: sight.queue.isCut },
+            { stranded: stranded.groups, isCut: observation.queue.isCut },
             at,
           )
-        : noneLate,
-      numbers: sight.seen ? numbersOf(plan) : undefined,
+        : noLateBuilds,
+      numbers: observation.seen ? numbersOf(plan) : undefined,
     },
     error: scaled.find(({ error }) => error !== undefined)?.error,
   };
@@ -159,14 +161,14 @@ export async function watchOrganization(
 
 function strandedIn(
   sources: readonly PoolSource[],
-  sight: QueueObservation,
+  observation: QueueObservation,
   { stranded }: OrganizationMemory,
 ): StrandedObservation {
   const pools = sources.map(({ pool }) => pool);
-  return sight.seen ? strandedJobs(pools, sight.queue, stranded) : noneStranded;
+  return observation.seen ? strandedJobs(pools, observation.queue, stranded) : noStrandedJobs;
 }
 
-function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
+function withMemory({ pool }: PoolSource, { histories, warmth }: OrganizationMemory, at: number): Pool {
   const history = histories.get(pool.name) ?? [];
   return { ...pool, history, isKeptWarm: isKeptWarm(warmth, pool.name, at) };
 }
@@ -175,11 +177,11 @@ function remembered({ pool }: PoolSource, { histories, warmth }: OrganizationMem
 function warnedOf(
   { specs, memory }: Organization,
   sources: readonly PoolSource[],
-  { sight, context }: { readonly sight: QueueObservation; readonly context: RunContext },
+  { observation, context }: { readonly observation: QueueObservation; readonly context: RunContext },
 ): ReadonlySet<string> {
   const known = memory.specs === specs ? memory.outgrown : new Set<string>();
-  if (!sight.seen) return known;
-  const seen = outgrownPools(sources, sight.queue, context.clock.now());
+  if (!observation.seen) return known;
+  const seen = outgrownPools(sources, observation.queue, context.clock.now());
   for (const source of sources)
     if (seen.has(source.pool.name) && !known.has(source.pool.name)) warnOfGrace(source, context);
   return new Set([...known, ...seen]);
@@ -192,7 +194,7 @@ async function renewWarmth(
   { id, specs, memory }: Organization,
   sources: readonly PoolSource[],
   { coderd: { access }, context }: { readonly coderd: Coderd; readonly context: RunContext },
-): Promise<Warmth> {
+): Promise<WarmWindows> {
   const { warmth } = memory;
   const now = () => context.clock.now();
   const isSame = memory.specs === specs;
@@ -200,7 +202,7 @@ async function renewWarmth(
   const { unfinished: _, ...restarted } = warmth;
   const pools = sources.map(({ pool }) => pool);
   const listing = { client: access.client, organizationId: id, now };
-  const renewed = await listWarmth(pools, isSame ? warmth : restarted, listing);
+  const renewed = await listWarmWindows(pools, isSame ? warmth : restarted, listing);
   if (renewed.problem !== undefined && renewed.problem !== warmth.problem)
     context.log.warn("failed to list workspaces; pools at zero may miss automatic starts and stops", {
       problem: renewed.problem,
@@ -223,13 +225,13 @@ interface Schedule {
 }
 
 function scheduled(
-  looks: PollState,
+  state: PollState,
   scaled: readonly Scaled[],
   { pollMs, at, stranded }: Schedule,
 ): PollState {
-  if (!looks.seen) return looks;
+  if (!state.seen) return state;
   const following = scaled.filter(({ source }) => source.provisioner.autoscaling);
-  const { since, tookMs } = looks;
+  const { since, tookMs } = state;
   const isUnserved = stranded.groups.length > 0 || scaled.some(({ decision }) => lacksDaemons(decision));
   const pauseMs = pauseAfterPoll({
     pollMs: isUnserved ? Math.min(pollMs, UNSERVED_POLL_MS) : pollMs,
@@ -241,7 +243,7 @@ function scheduled(
       ),
     tookMs,
   });
-  return { ...looks, nextAt: since + tookMs + pauseMs };
+  return { ...state, nextAt: since + tookMs + pauseMs };
 }
 
 /** Whether builds are waiting for the pool, or pods have no daemon that can run one. */

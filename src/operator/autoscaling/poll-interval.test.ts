@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import { decide } from "./decide.ts";
 import { isMoving, pauseAfterFailure, pauseAfterPoll } from "./poll-interval.ts";
 
@@ -25,7 +25,7 @@ it.each([
 
 describe("something moves", () => {
   const moving = (crew: string, jobs: number, max = 10) => {
-    const one = scene(crew, { max });
+    const one = poolWithDaemons(crew, { max });
     return isMoving(decide([one.pool], seen([one], waiting(jobs)), NOW).decisions, NOW);
   };
 

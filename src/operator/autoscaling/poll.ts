@@ -25,7 +25,7 @@ export type Access =
   | { readonly client: CoderClient; readonly url: string; readonly token: string }
   | { readonly client: undefined; readonly message: string };
 
-export interface Look {
+export interface PollTarget {
   readonly answers: SharedAnswers;
   readonly organizationId: string;
   readonly pollMs: number;
@@ -33,27 +33,27 @@ export interface Look {
 }
 
 interface PollResult {
-  readonly looks: PollState;
-  readonly sight: QueueObservation;
+  readonly state: PollState;
+  readonly observation: QueueObservation;
 }
 
 /** Delay of the first poll, because nothing can be waiting yet, and a fleet may be starting. */
-const FIRST_LOOK_MS = 15_000;
+const FIRST_POLL_DELAY_MS = 15_000;
 
 export function neverPolled(now: number, pollMs: number): PollState {
-  const nextAt = now + Math.min(pollMs, FIRST_LOOK_MS);
+  const nextAt = now + Math.min(pollMs, FIRST_POLL_DELAY_MS);
   return { seen: false, since: now, nextAt, tookMs: 0, failures: 0, failure: undefined };
 }
 
 /** Reads the queue of one organization, and determines when to poll next. */
-export async function look(access: Access, before: PollState, at: Look): Promise<PollResult> {
+export async function poll(access: Access, before: PollState, at: PollTarget): Promise<PollResult> {
   const began = at.now();
   const answer = await queueAt(access, at);
   const tookMs = at.now() - began;
   if ("queue" in answer)
     return {
-      looks: { seen: true, since: began, nextAt: began, tookMs, failures: 0, failure: undefined },
-      sight: { seen: true, queue: answer.queue },
+      state: { seen: true, since: began, nextAt: began, tookMs, failures: 0, failure: undefined },
+      observation: { seen: true, queue: answer.queue },
     };
   const { failure } = answer;
   const { since } = before;
@@ -61,15 +61,15 @@ export async function look(access: Access, before: PollState, at: Look): Promise
   const failures = before.failures + 1;
   const nextAt = began + tookMs + pauseAfterFailure({ pollMs: at.pollMs, failures, retryAfterMs });
   return {
-    looks: { seen: false, since, nextAt, tookMs, failures, failure },
-    sight: { seen: false, since },
+    state: { seen: false, since, nextAt, tookMs, failures, failure },
+    observation: { seen: false, since },
   };
 }
 
 type Answer = { readonly queue: Queue } | { readonly failure: CoderFailure | { readonly message: string } };
 
 /** Two requests, independent of the number of pools. */
-async function queueAt(access: Access, { answers, organizationId }: Look): Promise<Answer> {
+async function queueAt(access: Access, { answers, organizationId }: PollTarget): Promise<Answer> {
   if (!access.client) return { failure: { message: access.message } };
   const [jobs, daemons] = await Promise.all([
     access.client.unfinishedJobs(organizationId),

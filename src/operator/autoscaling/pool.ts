@@ -18,11 +18,11 @@ export interface PoolPod {
   /** Also the name of its daemon in coderd. */
   readonly name: string;
   /** Terminating: it accepts no more jobs, but may have to finish one. */
-  readonly isLeaving: boolean;
+  readonly isTerminating: boolean;
   /** A ReplicaSet deletes pods that are not ready first, even if they are busy. */
   readonly isReady: boolean;
   /** Why its container is not running, or crashes. Its daemon accepts no work, even if coderd lists it. */
-  readonly trouble?: string;
+  readonly problem?: string;
   /** Builds that started earlier are lost, because their daemon has ended. */
   readonly lostBefore?: number;
   /** Time at which its container started. Absent while the pod waits for a node or an image. */
@@ -85,8 +85,8 @@ export function highestOf(history: History): number {
 }
 
 /** Whether its daemon can run a job, if coderd lists it. */
-export function isAble({ isReady, trouble }: PoolPod): boolean {
-  return isReady && trouble === undefined;
+export function canRunJobs({ isReady, problem }: PoolPod): boolean {
+  return isReady && problem === undefined;
 }
 
 /** A node autoscaler adds a node within this time. */
@@ -95,7 +95,7 @@ const UNSCHEDULABLE_AFTER_MS = 5 * 60_000;
 /** Whether more pods would be unschedulable, like existing ones. */
 export function isUnschedulable({ pods }: Pool, now: number): boolean {
   return pods.some(
-    ({ isLeaving, unschedulableSince: since }) =>
-      !isLeaving && since !== undefined && now - since >= UNSCHEDULABLE_AFTER_MS,
+    ({ isTerminating, unschedulableSince: since }) =>
+      !isTerminating && since !== undefined && now - since >= UNSCHEDULABLE_AFTER_MS,
   );
 }

@@ -1,19 +1,22 @@
 import { expect, it } from "vitest";
-import { NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import { decide } from "./decide.ts";
 import { numbersOf, sumNumbers } from "./queue-metrics.ts";
 
 const tags = { env: "prod" };
 
 it("the numbers of a queue report what waits for which pool since when, what for none, and what daemons do", () => {
-  const scenes = [scene("bbiswB", { tags, max: 3, minIdle: 1 }), scene("", { name: "idle" })];
+  const fixtures = [
+    poolWithDaemons("bbiswB", { tags, max: 3, minIdle: 1 }),
+    poolWithDaemons("", { name: "idle" }),
+  ];
   const jobs = [
     ...waiting(1, tags, { id: "new", createdAt: NOW - 1_000 }),
     ...waiting(1, tags, { id: "old", createdAt: NOW - 9_000 }),
     ...waiting(1, { gpu: "a" }, { createdAt: NOW - 20_000 }),
   ];
-  const pools = scenes.map(({ pool }) => pool);
-  expect(numbersOf(decide(pools, seen(scenes, jobs), NOW))).toEqual({
+  const pools = fixtures.map(({ pool }) => pool);
+  expect(numbersOf(decide(pools, seen(fixtures, jobs), NOW))).toEqual({
     totals: { pending: 3, oldestAt: NOW - 20_000, unmatched: 1 },
     pools: new Map([
       ["pool", { pending: 2, oldestAt: NOW - 9_000, wanted: 5, busy: 2, idle: 1, starting: 2, draining: 1 }],
@@ -23,7 +26,7 @@ it("the numbers of a queue report what waits for which pool since when, what for
 });
 
 it("while coderd does not answer there are no numbers of a pool", () => {
-  const { pools } = numbersOf(decide([scene("b").pool], { seen: false, since: NOW }, NOW));
+  const { pools } = numbersOf(decide([poolWithDaemons("b").pool], { seen: false, since: NOW }, NOW));
   expect(pools.size).toBe(0);
 });
 

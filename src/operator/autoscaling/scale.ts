@@ -26,7 +26,7 @@ export interface Decided {
 }
 
 interface Circumstances {
-  readonly sight: QueueObservation;
+  readonly observation: QueueObservation;
   /** Rejected marks of the last poll, by pool name. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** Names of the pools whose builds exceed the grace period of their pods. */
@@ -63,7 +63,7 @@ export function scalePools(
 /** Marks come first, because they determine which pods are deleted. */
 async function scaleOne(
   { source, decision }: Decided,
-  { sight, refusals, outgrown }: Circumstances,
+  { observation, refusals, outgrown }: Circumstances,
   context: RunContext,
 ): Promise<Scaled> {
   const before = refusals.get(source.pool.name);
@@ -74,8 +74,8 @@ async function scaleOne(
     await writeScaling(source.object, { numbers: {}, states: {} }, context);
     return { source, decision, refusal };
   }
-  const refusal = sight.seen
-    ? await markPods(source, { daemons: sight.queue.daemons, before }, context)
+  const refusal = observation.seen
+    ? await markPods(source, { daemons: observation.queue.daemons, before }, context)
     : before;
   const possible = refusal ? withoutScaleDown(decision) : decision;
   const warning = outgrown.has(source.pool.name) ? explainGrace(source) : undefined;

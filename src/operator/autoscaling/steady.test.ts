@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { daemon, NOW, scene, waiting } from "../../../test/support/queue.ts";
+import { daemon, NOW, poolWithDaemons, waiting } from "../../../test/support/queue.ts";
 import type { Tags } from "../../coder/provisioning.ts";
 import { matchesTags } from "../../coder/tags.ts";
 import { decide } from "./decide.ts";
@@ -42,7 +42,7 @@ function follow(world: World, now: number): number[] {
   world.pools = look(world, now).map(({ pool, replicas, history }) => {
     const missing = Math.max(replicas - pool.pods.length, 0);
     const born = Array.from({ length: missing }, (_, index) => ({
-      ...{ name: `${pool.name}-${now}-${index}`, isLeaving: false, isReady: true, startedAt: now },
+      ...{ name: `${pool.name}-${now}-${index}`, isTerminating: false, isReady: true, startedAt: now },
     }));
     const byWork = pool.pods.toSorted((a, b) => Number(busy.has(b.name)) - Number(busy.has(a.name)));
     return { ...pool, replicas, history, pods: [...byWork.slice(0, replicas), ...born] };
@@ -60,7 +60,8 @@ function worldOf(
   pools: { tags: Tags; min: number; more: number; minIdle: number; priority: number }[],
 ): World {
   const made = pools.map(({ more, ...rest }, index) => ({
-    ...scene("", { name: `pool-${index}`, ...rest, max: rest.min + more, scaleDownDelayMs: 60_000 }).pool,
+    ...poolWithDaemons("", { name: `pool-${index}`, ...rest, max: rest.min + more, scaleDownDelayMs: 60_000 })
+      .pool,
   }));
   return { pools: made, builders: new Map(), jobs: [] };
 }

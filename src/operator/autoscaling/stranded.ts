@@ -14,8 +14,8 @@ export interface StrandedJobs {
   readonly end: DaemonEnd;
 }
 
-/** State of the pod of a daemon that has ended. `trouble` is a sentence. */
-export type DaemonEnd = "podGone" | "restarted" | { readonly trouble: string };
+/** State of the pod of a daemon that has ended. `problem` is a sentence. */
+export type DaemonEnd = "podGone" | "restarted" | { readonly problem: string };
 
 interface Stranded {
   readonly job: ProvisionerJob;
@@ -46,9 +46,9 @@ function strandedOf(
     const where = { job, pool: pool.name, daemon };
     const pod = pool.pods.find(({ name }) => name === daemon);
     if (!pod) return [{ ...where, end: "podGone" }];
-    const { trouble, lostBefore = Number.NEGATIVE_INFINITY } = pod;
+    const { problem, lostBefore = Number.NEGATIVE_INFINITY } = pod;
     if (begunAt(job) >= lostBefore) return [];
-    return [{ ...where, end: trouble === undefined ? "restarted" : { trouble } }];
+    return [{ ...where, end: problem === undefined ? "restarted" : { problem } }];
   });
 }
 
@@ -64,7 +64,7 @@ export interface StrandedObservation {
   readonly isUnconfirmed: boolean;
 }
 
-export const noneStranded: StrandedObservation = { groups: [], places: new Map(), isUnconfirmed: false };
+export const noStrandedJobs: StrandedObservation = { groups: [], places: new Map(), isUnconfirmed: false };
 
 export function strandedJobs(
   pools: readonly Pool[],
@@ -75,7 +75,7 @@ export function strandedJobs(
   const isConfirmed = ({ job, end }: Stranded) => end !== "podGone" || before.places.has(job.id);
   const groups = Map.groupBy(
     all.filter(isConfirmed),
-    ({ pool, end }) => `${pool} ${typeof end === "string" ? end : end.trouble}`,
+    ({ pool, end }) => `${pool} ${typeof end === "string" ? end : end.problem}`,
   );
   return {
     groups: [...groups.values()].flatMap(grouped),

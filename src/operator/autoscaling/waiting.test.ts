@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { daemon, NOW, scene, seen, waiting } from "../../../test/support/queue.ts";
+import { daemon, NOW, poolWithDaemons, seen, waiting } from "../../../test/support/queue.ts";
 import { decide } from "./decide.ts";
 import { explainDecision, explainWaiting } from "./explain.ts";
 import type { Pool } from "./pool.ts";
@@ -8,97 +8,108 @@ import { waitCauses } from "./waiting.ts";
 const MINUTE = 60_000;
 const tags = { env: "prod" };
 
-type Scene = ReturnType<typeof scene>;
+type Fixture = ReturnType<typeof poolWithDaemons>;
 
 function story(
-  scenes: Scene[],
+  fixtures: Fixture[],
   jobs = waiting(1, tags),
   strangers: Parameters<typeof seen>[2] = [],
 ): string[] {
   const plan = decide(
-    scenes.map(({ pool }) => pool),
-    seen(scenes, jobs, strangers),
+    fixtures.map(({ pool }) => pool),
+    seen(fixtures, jobs, strangers),
     NOW,
   );
   return waitCauses(plan, { now: NOW, coderdVersion: "v2.36.2+abc" }).map((group) => explainWaiting(group));
 }
 
-function without(node: Scene): Scene {
+function without(node: Fixture): Fixture {
   const pods = node.pool.pods.map((pod) => ({ ...pod, unschedulableSince: NOW - 10 * MINUTE }));
   return { ...node, pool: { ...node.pool, pods } };
 }
 
-function longStarted(one: Scene): Scene {
+function longStarted(one: Fixture): Fixture {
   const pods = one.pool.pods.map((pod) => ({ ...pod, startedAt: NOW - 5 * MINUTE }));
   return { ...one, pool: { ...one.pool, pods } };
 }
 
 /** The pool without the pod of one of its daemons. */
-function podless(one: Scene, name: string): Scene {
+function podless(one: Fixture, name: string): Fixture {
   const pods = one.pool.pods.filter((pod) => pod.name !== name);
   return { ...one, pool: { ...one.pool, pods } };
 }
 
-function ofVersion(one: Scene, version: string): Scene {
+function ofVersion(one: Fixture, version: string): Fixture {
   return { ...one, daemons: one.daemons.map((each) => ({ ...each, version })) };
 }
 
 describe("a person who asks why a build waits reads that", () => {
-  it.each<[string, Scene[], string]>([
+  it.each<[string, Fixture[], string]>([
     [
       "no pool has its tags, and which tag the nearest lacks",
-      [scene("", { name: "far", tags: { gpu: "a" } }), scene("", { name: "near", tags: { env: "test" } })],
+      [
+        poolWithDaemons("", { name: "far", tags: { gpu: "a" } }),
+        poolWithDaemons("", { name: "near", tags: { env: "test" } }),
+      ],
       'no provisioner has all of them; the closest match, "far", lacks env=prod.',
     ],
     ["there is no pool at all", [], "no provisioner has exactly these tags; add one."],
     [
       "its pool is at the maximum",
-      [scene("bb", { tags, max: 2 })],
+      [poolWithDaemons("bb", { tags, max: 2 })],
       'provisioner "pool" is at its maximum of 2; increase maxReplicas or wait.',
     ],
-    ["daemons are starting", [scene("s", { tags })], 'daemons of provisioner "pool" are starting.'],
+    ["daemons are starting", [poolWithDaemons("s", { tags })], 'daemons of provisioner "pool" are starting.'],
     [
       "pods run whose daemons coderd does not list",
-      [longStarted(scene("s", { tags }))],
+      [longStarted(poolWithDaemons("s", { tags }))],
       'pods of provisioner "pool" run (pool-0), but coderd does not list their daemons; check their logs.',
     ],
-    ["no node has room", [without(scene("w", { tags }))], 'pods of provisioner "pool" cannot be scheduled.'],
+    [
+      "no node has room",
+      [without(poolWithDaemons("w", { tags }))],
+      'pods of provisioner "pool" cannot be scheduled.',
+    ],
     [
       "its pool is held",
-      [scene("b", { tags, held: "an upgrade is under way" })],
+      [poolWithDaemons("b", { tags, held: "an upgrade is under way" })],
       'provisioner "pool" is not scaled up: an upgrade is under way.',
     ],
     [
       "coderd still lists a daemon that no pod runs",
-      [podless(scene("si", { tags, replicas: 1 }), "pool-1")],
+      [podless(poolWithDaemons("si", { tags, replicas: 1 }), "pool-1")],
       'daemons of provisioner "pool" are starting; coderd still lists daemons without a pod: pool-1.',
     ],
     [
       "free daemons have another version than coderd",
-      [ofVersion(scene("i", { tags }), "v2.35.3")],
+      [ofVersion(poolWithDaemons("i", { tags }), "v2.35.3")],
       'daemons of provisioner "pool" are idle, but run version v2.35.3 instead of the version of coderd; set an image of the same version.',
     ],
-    ["a daemon is free", [scene("i", { tags })], "a daemon is idle, but does not acquire it; check its log."],
-  ])("%s", (_, scenes, expected) => {
-    expect(story(scenes)).toEqual([
+    [
+      "a daemon is free",
+      [poolWithDaemons("i", { tags })],
+      "a daemon is idle, but does not acquire it; check its log.",
+    ],
+  ])("%s", (_, fixtures, expected) => {
+    expect(story(fixtures)).toEqual([
       `1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags env=prod: ${expected}`,
     ]);
   });
 
   it("an idle foreign daemon will acquire it", () => {
-    const stranger = daemon("helm", "idle", { tags: scene("", { tags }).pool.tags });
+    const stranger = daemon("helm", "idle", { tags: poolWithDaemons("", { tags }).pool.tags });
     expect(story([], waiting(1, tags), [stranger])).toEqual([expect.stringMatching(/a daemon is idle/)]);
   });
 
   it("an untagged build is served by untagged daemons alone", () => {
-    expect(story([scene("i", { tags })], waiting(1))).toEqual([
+    expect(story([poolWithDaemons("i", { tags })], waiting(1))).toEqual([
       "1 build has been waiting since 1970-01-12T13:46:10Z for a daemon with the tags (none): no provisioner has exactly these tags; add one.",
     ]);
   });
 
   it("of many builds each waits for its own reason, the oldest first", () => {
     const jobs = [...waiting(3, tags), ...waiting(1, { gpu: "a" }, { createdAt: NOW - 10 * MINUTE })];
-    expect(story([scene("bi", { tags, max: 3 })], jobs)).toEqual([
+    expect(story([poolWithDaemons("bi", { tags, max: 3 })], jobs)).toEqual([
       expect.stringMatching(
         /^1 build has been waiting since 1970-01-12T13:36:40Z .*gpu=a.*no provisioner has all of them/,
       ),
@@ -121,7 +132,7 @@ it("long tags are truncated, and control characters are replaced", () => {
 
 describe("a person who asks why a pool has its number reads", () => {
   const reason = (crew: string, jobs: number, changes: Partial<Pool> = {}) => {
-    const one = scene(crew, changes);
+    const one = poolWithDaemons(crew, changes);
     const [decision] = decide([one.pool], seen([one], waiting(jobs)), NOW).decisions;
     return decision && explainDecision(decision);
   };
@@ -188,7 +199,7 @@ describe("a person who asks why a pool has its number reads", () => {
   });
 
   it("that coderd can't be asked, and that the fallback counts then", () => {
-    const { pool } = scene("i", { fallback: 3 });
+    const { pool } = poolWithDaemons("i", { fallback: 3 });
     const blind = (since: number) =>
       decide([pool], { seen: false, since }, NOW).decisions.map((decision) => explainDecision(decision));
     expect(blind(NOW)).toEqual([
@@ -205,13 +216,13 @@ it("the most expensive queue that coderd can return is explained in milliseconds
     const asked = Array.from({ length: 45 }, (__, tag) => [`t${tag}`, `${index}`]);
     return waiting(1, Object.fromEntries(asked), { id: `${index}` });
   }).flat();
-  const scenes = Array.from({ length: 100 }, (_, index) =>
-    scene("bi", { name: `p${index}`, tags: { t1: "x" } }),
+  const fixtures = Array.from({ length: 100 }, (_, index) =>
+    poolWithDaemons("bi", { name: `p${index}`, tags: { t1: "x" } }),
   );
-  const pools = scenes.map(({ pool }) => pool);
-  const sight = seen(scenes, jobs);
+  const pools = fixtures.map(({ pool }) => pool);
+  const observation = seen(fixtures, jobs);
   const began = process.cpuUsage();
-  waitCauses(decide(pools, sight, NOW), { now: NOW, coderdVersion: undefined });
+  waitCauses(decide(pools, observation, NOW), { now: NOW, coderdVersion: undefined });
   const { user } = process.cpuUsage(began);
   expect(user / 1_000).toBeLessThan(500);
 });

@@ -13,8 +13,8 @@ export type WaitCause =
   | { readonly kind: "atMaximum"; readonly pool: string; readonly max: number }
   | { readonly kind: "unschedulable"; readonly pool: string }
   | { readonly kind: "held"; readonly pool: string; readonly held: string }
-  /** Its pods fail. `trouble` is a sentence about one of them. */
-  | { readonly kind: "failing"; readonly pool: string; readonly trouble: string }
+  /** Its pods fail. `problem` is a sentence about one of them. */
+  | { readonly kind: "failing"; readonly pool: string; readonly problem: string }
   /** Its pods are running, but coderd does not list their daemons. `pods` contains some of them. */
   | { readonly kind: "offline"; readonly pool: string; readonly pods: readonly string[] }
   /** More daemons are starting. `podless` are daemons that coderd still lists without a pod. */
@@ -85,18 +85,19 @@ function causeInPool(
 ): WaitCause {
   const { name, pods, max } = pool;
   const { busy = 0, idle = 0, idleVersions = [], unlisted = [], podless = [] } = census ?? {};
-  const { failing = 0, failingBusy = 0, trouble } = census ?? {};
+  const { failing = 0, failingBusy = 0, problem } = census ?? {};
   if (before < idle) {
     const isOther = !idleVersions.some((version) => agree(version, coderdVersion));
     return isOther ? { kind: "otherVersion", pool: name, versions: idleVersions } : { kind: "due" };
   }
   if (pool.held !== undefined) return { kind: "held", pool: name, held: pool.held };
   if (isUnschedulable(pool, now)) return { kind: "unschedulable", pool: name };
-  if (trouble !== undefined && busy - failingBusy + before >= replicas - failing)
-    return { kind: "failing", pool: name, trouble };
+  if (problem !== undefined && busy - failingBusy + before >= replicas - failing)
+    return { kind: "failing", pool: name, problem };
   if (busy + before >= replicas && replicas >= max) return { kind: "atMaximum", pool: name, max };
   const isLate = pods.some(
-    ({ isLeaving, startedAt }) => !isLeaving && startedAt !== undefined && now - startedAt > JOINS_WITHIN_MS,
+    ({ isTerminating, startedAt }) =>
+      !isTerminating && startedAt !== undefined && now - startedAt > JOINS_WITHIN_MS,
   );
   if (isLate && unlisted.length > 0) return { kind: "offline", pool: name, pods: unlisted };
   return { kind: "starting", pool: name, podless };

@@ -70,7 +70,7 @@ export async function watchQueues(watched: Watched, { ports, context }: Environm
 
 /** Bounded, in case the clock was set back. */
 function isDue(each: Organization, now: number): boolean {
-  return now >= dueAt(each) || now < each.memory.looks.since;
+  return now >= dueAt(each) || now < each.memory.poll.since;
 }
 
 /** Returns the first error. */
@@ -101,10 +101,10 @@ async function lookAt(
 function conditionOf(known: readonly OrganizationMemory[]): ConditionState | undefined {
   const served = buildsServed(known.map(({ late }) => late));
   if (served.status === "False") return served;
-  const looks = known.map((each) => each.looks);
-  const blind = looks.find(({ failures }) => failures >= MIN_REPORTED_FAILURES);
-  const outage = looks.flatMap(({ failure }) => failure ?? []).find(isDatabaseOutage);
+  const polls = known.map((each) => each.poll);
+  const blind = polls.find(({ failures }) => failures >= MIN_REPORTED_FAILURES);
+  const outage = polls.flatMap(({ failure }) => failure ?? []).find(isDatabaseOutage);
   if (outage) return { status: "Unknown", reason: WITHOUT_DATABASE, message: withAdvice(outage) };
   if (blind) return queueUnknown(blind.failure?.message ?? "", blind.since);
-  return looks.every(({ seen }) => seen) ? served : undefined;
+  return polls.every(({ seen }) => seen) ? served : undefined;
 }

@@ -59,9 +59,9 @@ type ReadStatus = Pick<ControlPlaneStatus, (typeof readFields)[number] | "condit
 export interface ObservedControlPlane {
   readonly settings: ControlPlane;
   readonly status: ReadStatus;
-  readonly isEnding: boolean;
+  readonly isTerminating: boolean;
   /** Whether its Service selects its pods. */
-  readonly isServed: boolean;
+  readonly serviceSelectsPods: boolean;
   /** IP address of the Service. */
   readonly clusterIP: string | undefined;
   /** Changes with every change of the control plane that dependents need. */
@@ -118,11 +118,11 @@ export function controlPlaneReported(change: Change<CoderControlPlane>): boolean
 }
 
 function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
-  return [whyNoAccess(status), ...readFields.map((field) => status[field])];
+  return [accessProblem(status), ...readFields.map((field) => status[field])];
 }
 
 /** The message of the access condition while the operator has no access. */
-export function whyNoAccess({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
+export function accessProblem({ conditions }: Pick<ControlPlaneStatus, "conditions">): string | undefined {
   const access = findCondition(conditions, controlPlaneConditions.access.type);
   return access?.status === "True" ? undefined : access?.message;
 }
@@ -143,8 +143,8 @@ export function observeControlPlane(
   return {
     settings,
     status: object.status ?? {},
-    isEnding: object.metadata.deletionTimestamp !== undefined,
-    isServed: selectsOwnPods(settings, service),
+    isTerminating: object.metadata.deletionTimestamp !== undefined,
+    serviceSelectsPods: selectsOwnPods(settings, service),
     clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,
   };
@@ -180,7 +180,7 @@ export function findControlPlane(
     return blocked(UNREPORTED, `Waiting for the first status of the new CoderControlPlane "${name}".`);
   if (!observed.status.url)
     return blocked("Pending", `Waiting for CoderControlPlane "${name}" to report its URL.`);
-  if (!observed.isServed) {
+  if (!observed.serviceSelectsPods) {
     const message = `Service "${observed.settings.childName}" of CoderControlPlane "${name}" does not exist or selects other pods; see the conditions of the control plane.`;
     return blocked("ServiceNotOurs", message, { requeueAfterMs: SERVICE_RETRY_MS });
   }

@@ -15,9 +15,9 @@ export interface CoderPorts {
   /**
    * Counts tokens that a deletion left behind, because events cannot be written in a terminating namespace.
    */
-  readonly tokenLeftBehind?: () => void;
+  readonly tokenOrphaned?: () => void;
   /** Counts entities that stay in coderd although their objects were deleted. */
-  readonly entityLeftBehind?: () => void;
+  readonly entityOrphaned?: () => void;
   /** Receives the state of a control plane's queues after each poll, or undefined when polling ends. */
   readonly queueObserved?: (controlPlane: ObjectKey, numbers: QueueNumbers | undefined) => void;
 }

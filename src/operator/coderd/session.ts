@@ -7,7 +7,7 @@ import { MANAGED_BY_LABEL, MANAGER_NAME } from "../names.ts";
 import { type SecretKey, trimmed } from "../normalize.ts";
 import { type SourceNames, type Sources, secretText } from "../sources.ts";
 import { accessHostFor, addressSources } from "./address.ts";
-import { type ObservedControlPlane, whyNoAccess } from "./find-control-plane.ts";
+import { accessProblem, type ObservedControlPlane } from "./find-control-plane.ts";
 import type { CoderPorts } from "./ports.ts";
 import type { ControlPlane } from "./settings.ts";
 
@@ -27,7 +27,7 @@ export function operatorToken(
   const { name, uid } = settings.identity;
   const ref = operatorTokenRef(settings, status);
   if (!status.operatorAccessReady || !ref) {
-    const why = whyNoAccess(status) ?? "It is not ready yet.";
+    const why = accessProblem(status) ?? "It is not ready yet.";
     return blocked(
       "OperatorAccessNotReady",
       `The operator has no access to CoderControlPlane "${name}". ${why}`,

@@ -12,7 +12,7 @@ import {
 import { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
 import { USERNAME } from "../../coder/operator-access/account.ts";
 import { namedControlPlane } from "../coderd/find-control-plane.ts";
-import { namespaceEndsSince } from "../ending-namespace.ts";
+import { namespaceTerminatingSince } from "../terminating-namespace.ts";
 import { selectsOwnPods } from "../workload/exposure/service.ts";
 import { releaseGrants } from "../workload/rbac/ensure-workspace-rbac.ts";
 import type { Environment, Snapshot } from "./observe.ts";
@@ -45,7 +45,7 @@ function reportEnd({ log, own, ports }: Environment, problem: string | undefined
     return;
   }
   log.warn("failed to revoke operator token", { problem });
-  ports.tokenLeftBehind?.();
+  ports.tokenOrphaned?.();
   const message = `The operator's token was not revoked; delete the tokens of user "${USERNAME}" in coderd. ${problem}`;
   own.emit("Warning", "TokenNotRevoked", message);
 }
@@ -56,8 +56,14 @@ function reportEnd({ log, own, ports }: Environment, problem: string | undefined
  */
 async function endToken(snapshot: Snapshot, environment: Environment): Promise<string | undefined> {
   try {
-    const isServed = selectsOwnPods(snapshot.controlPlane, snapshot.service);
-    const left = await revokeToken({ snapshot, environment, isServed, isServing: isServed, tenancy: {} });
+    const serviceSelectsPods = selectsOwnPods(snapshot.controlPlane, snapshot.service);
+    const left = await revokeToken({
+      snapshot,
+      environment,
+      serviceSelectsPods,
+      isServing: serviceSelectsPods,
+      tenancy: {},
+    });
     return left?.failure.message;
   } catch (error) {
     if (error instanceof NotLeaderError || isTransient(error)) throw error;
@@ -66,13 +72,14 @@ async function endToken(snapshot: Snapshot, environment: Environment): Promise<s
 }
 
 /** For `watches`: the control plane of an object, if its deletion may be waiting for that object. */
-export function endingControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
+export function terminatingControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
   const controlPlanes = caches.of(CoderControlPlane);
   return namedControlPlane(dependent).filter((key) => {
     const controlPlane = controlPlanes.get(key);
     if (!controlPlane) return false;
     return (
-      (controlPlane.metadata.deletionTimestamp ?? namespaceEndsSince(controlPlane, caches)) !== undefined
+      (controlPlane.metadata.deletionTimestamp ?? namespaceTerminatingSince(controlPlane, caches)) !==
+      undefined
     );
   });
 }

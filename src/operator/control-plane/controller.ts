@@ -42,10 +42,10 @@ import { reportsOutage } from "../coderd/failure.ts";
 import { CONTROL_PLANE_INDEX, namedControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { withDefaults } from "../coderd/settings.ts";
-import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, identityOf, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { namespaceTerminatingSince, namespaceWatch, objectsInNamespace } from "../terminating-namespace.ts";
 import { checkUpgrade } from "../upgrade/check.ts";
 import { imageCheckOwner } from "../upgrade/image-check.ts";
 import { ensureUpgrade } from "../upgrade/step.ts";
@@ -65,7 +65,7 @@ import { ensureServiceAccount, referencedAccounts } from "../workload/rbac/ensur
 import { ensureWorkspaceRbac, recordedNamespaces } from "../workload/rbac/ensure-workspace-rbac.ts";
 import { behindGrant, changedByOthers } from "../workload/rbac/grant-tie.ts";
 import type { Tenancy } from "../workload/rbac/tenancy.ts";
-import { cleanUp, endingControlPlane } from "./cleanup.ts";
+import { cleanUp, terminatingControlPlane } from "./cleanup.ts";
 import { ensureDeployment } from "./ensure-deployment.ts";
 import { exposeAfterFirstAdmin, serveAfterFirstAdmin } from "./first-admin/hold.ts";
 import { checkPasswordSecret } from "./first-admin/password.ts";
@@ -142,7 +142,7 @@ function reconciliation(tenancy: Tenancy) {
     needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
-    endsSince: namespaceEndsSince,
+    terminatingSince: namespaceTerminatingSince,
     quiet: quietReasons,
     cleanup: cleanUp,
   };
@@ -165,8 +165,8 @@ async function converge(
     steps.run(conditionTypes.disruption, () => ensureDisruptionBudget(snapshot, environment, controlPlane)),
   ]);
   await steps.run(conditionTypes.accessURL, () => compareAccessURL(snapshot, environment));
-  const isServed = service?.selectsOwnPods ?? false;
-  const session = upgradeSession(snapshot, environment, isServed);
+  const serviceSelectsPods = service?.selectsOwnPods ?? false;
+  const session = upgradeSession(snapshot, environment, serviceSelectsPods);
   const run = { snapshot, environment, session, ask: upgradeQuestions(snapshot, environment, session) };
   const mayChange = steps.conflicts.length === 0;
   const plan = mayChange ? await steps.run(conditionTypes.upgrading, () => ensureUpgrade(run)) : undefined;
@@ -177,9 +177,9 @@ async function converge(
   await steps.run(conditionTypes.stalled, async () => stalling(pods, snapshot.object));
   await steps.run(conditionTypes.image, async () => reportImage(controlPlane.image, snapshot.object));
   await steps.run(conditionTypes.conflict, async () => reportConflicts(steps.conflicts, snapshot, advice));
-  const isServing = isServed && readyPods(pods, snapshot.deployment) > 0;
+  const isServing = serviceSelectsPods && readyPods(pods, snapshot.deployment) > 0;
   const outage = await findOutage(snapshot, environment, {
-    token: isServed ? usableToken(snapshot) : undefined,
+    token: serviceSelectsPods ? usableToken(snapshot) : undefined,
     isServing,
   });
   await steps.run(conditionTypes.ready, async () => reportReadiness(steps.conditions, snapshot, outage));
@@ -187,7 +187,7 @@ async function converge(
   await steps.run(conditionTypes.database, () => checkDurability(snapshot, environment, isServing));
   const access = isTokenOurs
     ? await steps.run(conditionTypes.access, () =>
-        ensureOperatorAccess(snapshot, environment, { isServed, isServing, tenancy }),
+        ensureOperatorAccess(snapshot, environment, { serviceSelectsPods, isServing, tenancy }),
       )
     : undefined;
   const token = isServing ? access : undefined;
@@ -237,7 +237,7 @@ function outageReported({ object, previous }: Change<CoderControlPlane>): boolea
  * a problem with.
  */
 function affectedControlPlane(dependent: Stored<KubeObject>, caches: Caches): ObjectKey[] {
-  return reportsOutage(dependent) ? namedControlPlane(dependent) : endingControlPlane(dependent, caches);
+  return reportsOutage(dependent) ? namedControlPlane(dependent) : terminatingControlPlane(dependent, caches);
 }
 
 /** A foreign ServiceAccount can be used without changes. */

@@ -20,10 +20,10 @@ import { reportsOutage } from "../coderd/failure.ts";
 import { CONTROL_PLANE_INDEX } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { type ControlPlane, passwordSecretName, withDefaults } from "../coderd/settings.ts";
-import { namespaceEndsSince } from "../ending-namespace.ts";
 import { ENTITY_OBJECTS } from "../inside/object.ts";
 import { commonLabels } from "../names.ts";
 import { gatherSources, type Sources } from "../sources.ts";
+import { namespaceTerminatingSince } from "../terminating-namespace.ts";
 import { observeUpgrade, type UpgradeSnapshot } from "../upgrade/observe.ts";
 import { HTTPRoute } from "../workload/exposure/gateway.ts";
 import {
@@ -88,13 +88,13 @@ export async function observe(
   const pools = caches.of(CoderProvisioner).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const proxies = caches.of(CoderWorkspaceProxy).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object));
   const upgrade = await observeUpgrade(object, controlPlane, context);
-  const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
+  const isNamespaceTerminating = namespaceTerminatingSince(object, caches) !== undefined;
   // In a terminating namespace, dependents that have cleaned up remain until the namespace is gone.
   const entities = ENTITY_OBJECTS.flatMap((kind) =>
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(object)),
   );
   const dependents = [...pools, ...proxies, ...entities].filter(
-    ({ metadata }) => !isNamespaceEnding || (metadata.finalizers ?? []).length > 0,
+    ({ metadata }) => !isNamespaceTerminating || (metadata.finalizers ?? []).length > 0,
   );
   return {
     object,

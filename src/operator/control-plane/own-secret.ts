@@ -33,7 +33,7 @@ export async function findOwnSecret(
 }
 
 /** Makes the next reconcile read the Secret from the API server. */
-export function lookAgainAt(memory: SecretMemory): void {
+export function searchAgain(memory: SecretMemory): void {
   memory.isUnseen = true;
   delete memory.freeName;
 }

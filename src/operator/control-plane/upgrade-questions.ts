@@ -15,9 +15,9 @@ type Asked = Partial<UpgradeFacts>;
 export function upgradeSession(
   snapshot: Snapshot,
   environment: Environment,
-  isServed: boolean,
+  serviceSelectsPods: boolean,
 ): UpgradeSession | undefined {
-  const token = isServed ? usableToken(snapshot) : undefined;
+  const token = serviceSelectsPods ? usableToken(snapshot) : undefined;
   return token ? { token, client: () => coderdClient(token, { snapshot, environment }) } : undefined;
 }
 
@@ -59,10 +59,10 @@ async function askDatabase(snapshot: Snapshot, environment: Environment): Promis
     return { database: isWithoutDatabase(url.failure) ? { why: databaseObstacle(url.failure) } : url };
   const others = snapshot.upgrade.others();
   const tokenNames = others.map((other) => other.tokenName);
-  const sight = await environment.ports.database.look(snapshot.databaseAt(url.value), tokenNames);
-  if (!sight.ok) return { database: sight };
-  const shared = others.filter((other) => sight.value.tokenNames.includes(other.tokenName));
-  return { database: sight, neighbors: shared.map(({ name }) => name) };
+  const inspection = await environment.ports.database.inspect(snapshot.databaseAt(url.value), tokenNames);
+  if (!inspection.ok) return { database: inspection };
+  const shared = others.filter((other) => inspection.value.tokenNames.includes(other.tokenName));
+  return { database: inspection, neighbors: shared.map(({ name }) => name) };
 }
 
 /** Number of organizations to query concurrently. */

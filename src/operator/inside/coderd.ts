@@ -75,13 +75,13 @@ export class Inside {
   }
 
   async read<T>(wanted: Collection<T>, maxAgeMs = MAX_AGE_MS): Promise<Result<T, Obstacle>> {
-    const sight = await this.#answers.ask({
+    const observation = await this.#answers.ask({
       ...this.#subject(wanted),
       maxAgeMs,
       ask: () => wanted.ask(this.client),
     });
-    if (sight.seen) return succeeded(sight.value);
-    return failed(obstacleOf(sight.failure, sight.retryInMs));
+    if (observation.seen) return succeeded(observation.value);
+    return failed(obstacleOf(observation.failure, observation.retryInMs));
   }
 
   /** Tells all that share an answer what this process has just changed. `update` must change nothing the second time. */

@@ -29,10 +29,10 @@ import {
   objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { namespaceTerminatingSince, namespaceWatch, objectsInNamespace } from "../terminating-namespace.ts";
 import { openAccess } from "./access.ts";
 import type { Entity, EntityKind } from "./kind.ts";
 import { deletesEntity, type EntityObject } from "./object.ts";
@@ -84,7 +84,7 @@ function reconciliation<T extends EntityObject, E extends Entity>(entityKind: En
     observe: observer(entityKind),
     converge: (snapshot: Snapshot<T>, environment: Environment<T>) =>
       converge(entityKind, snapshot, environment),
-    endsSince: namespaceEndsSince,
+    terminatingSince: namespaceTerminatingSince,
     quiet: quietReasons,
     cleanup: (snapshot: Snapshot<T>, environment: Environment<T>) =>
       release(entityKind, snapshot, environment),

@@ -14,9 +14,9 @@ import { coderdBackoff } from "../coderd/backoff.ts";
 import { type ObservedControlPlane, observeControlPlane } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
 import { sessionSources } from "../coderd/session.ts";
-import { namespaceEndsSince } from "../ending-namespace.ts";
 import { type Identity, identityOf } from "../names.ts";
 import { gatherSources, referencesTo, type SourceNames, type Sources } from "../sources.ts";
+import { namespaceTerminatingSince } from "../terminating-namespace.ts";
 import type { ComparisonMemory } from "./due.ts";
 import type { Entity, EntityKind } from "./kind.ts";
 import { controlPlaneNameOf, type EntityObject, entityNameOf, observesOnly, recordedIn } from "./object.ts";
@@ -60,14 +60,14 @@ export function observer<T extends EntityObject, E extends Entity>(entityKind: E
     const { namespace } = identity;
     const controlPlaneName = controlPlaneNameOf(object);
     const controlPlane = observeControlPlane({ namespace, name: controlPlaneName }, caches);
-    const isNamespaceEnding = namespaceEndsSince(object, caches) !== undefined;
+    const isNamespaceTerminating = namespaceTerminatingSince(object, caches) !== undefined;
     return {
       now: clock.now(),
       object,
       identity,
       controlPlaneName,
       controlPlane,
-      isControlPlaneEnding: isNamespaceEnding || controlPlane?.isEnding === true,
+      isControlPlaneEnding: isNamespaceTerminating || controlPlane?.isTerminating === true,
       observes: observesOnly(object),
       rivals: rivalsOf(object, entityKind, caches),
       sources: await gatherSources(namespace, sourceNames(controlPlane), context),

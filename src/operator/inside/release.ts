@@ -105,7 +105,7 @@ function leave<T extends EntityObject, E extends Entity>(
   const { id, annotated, creating } = recordedIn(object);
   const which = id ?? annotated ?? creating;
   log.warn("entity was left behind", { noun, entity: which, because });
-  ports.entityLeftBehind?.();
+  ports.entityOrphaned?.();
   own.emit(
     "Warning",
     "EntityLeftBehind",

@@ -103,12 +103,12 @@ export class OperatorMetrics extends RuntimeMetrics {
   }
 
   /** Counts a token that is still valid although its control plane is deleted. */
-  tokenLeftBehind(): void {
+  tokenOrphaned(): void {
     this.#tokensLeft.inc();
   }
 
   /** Counts an entity that stays in coderd although its object was deleted. */
-  entityLeftBehind(): void {
+  entityOrphaned(): void {
     this.#entitiesLeft.inc();
   }
 

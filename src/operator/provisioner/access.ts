@@ -112,7 +112,7 @@ export function sessionsFor(
   const here = controlPlane && clusterURL(controlPlane.settings, ports.clusterDomain);
   const sessions = [...new Set([here, record.controlPlaneURL])].map((url = "") => {
     const isHere = controlPlane !== undefined && url === here;
-    if (url === "" || (isHere && !controlPlane.isServed)) return { url, clients: [] };
+    if (url === "" || (isHere && !controlPlane.serviceSelectsPods)) return { url, clients: [] };
     const recipient = recipientOf(isHere ? controlPlane : undefined);
     const refs = [given, isHere ? own : undefined].filter((ref) => ref !== undefined);
     const tokens = refs.flatMap((ref) => tokenFrom(ref, sources, { recipient }).value ?? []);

@@ -10,7 +10,7 @@ import {
 } from "kube-controller-runtime";
 import { timeOf } from "../workload/pods/container-end.ts";
 import { isSteadyPod, templateOf } from "../workload/pods/owned-pods.ts";
-import { podTrouble } from "../workload/pods/pod-trouble.ts";
+import { podProblem } from "../workload/pods/pod-problem.ts";
 import { daemonContainer } from "./daemon-container.ts";
 
 /**
@@ -64,8 +64,8 @@ export async function admitAll(
 }
 
 function unprovenMs(pod: Stored<Pod>, now: number): number {
-  const trouble = podTrouble(pod, now);
-  if (trouble?.kind === "found") return trouble.afterMs ?? MIN_RUN_MS;
+  const problem = podProblem(pod, now);
+  if (problem?.kind === "found") return problem.afterMs ?? MIN_RUN_MS;
   const startedAt = timeOf(daemonContainer(pod)?.state?.running?.startedAt);
   return startedAt === undefined ? 0 : Math.min(startedAt + MIN_RUN_MS - now, MIN_RUN_MS);
 }

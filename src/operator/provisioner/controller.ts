@@ -34,10 +34,10 @@ import {
   objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { namespaceTerminatingSince, namespaceWatch, objectsInNamespace } from "../terminating-namespace.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { reportImage } from "../workload/pods/image.ts";
 import { POD_OWNER_INDEX, podOwnerOfProvisioner, podOwners, podWatch } from "../workload/pods/owned-pods.ts";
@@ -106,7 +106,7 @@ function reconciliation(tenancy: Tenancy) {
     needsCleanup: () => true,
     observe,
     converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
-    endsSince: namespaceEndsSince,
+    terminatingSince: namespaceTerminatingSince,
     quiet: quietReasons,
     cleanup: cleanUp,
   };

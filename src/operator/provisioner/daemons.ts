@@ -94,9 +94,9 @@ async function lookAt(
   }
   const observe = async (maxAgeMs: number): Promise<Look> => {
     const organizationId = status.organizationID ?? "";
-    const sight = await session.observeDaemons(organizationId, maxAgeMs);
-    if (!sight.seen) return { failure: sight };
-    return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: sight.value }) };
+    const observation = await session.observeDaemons(organizationId, maxAgeMs);
+    if (!observation.seen) return { failure: observation };
+    return { connections: connectionsOf(provisioner, status, { ...snapshot, daemons: observation.value }) };
   };
   const first = await observe(MAX_ANSWER_AGE_MS);
   if (!first.connections || !isAwaited(first.connections, provisioner)) {

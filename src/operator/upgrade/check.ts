@@ -2,7 +2,7 @@ import { type ConditionState, findCondition, type StepResult } from "kube-contro
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
 import { controlPlaneConditions } from "../conditions.ts";
 import { trimmed } from "../normalize.ts";
-import { type UpgradeFacts, whyNoAccess } from "./facts.ts";
+import { accessProblem, type UpgradeFacts } from "./facts.ts";
 import { gatherFacts } from "./gather.ts";
 import { askBackup, type UpgradeRun } from "./observe.ts";
 import { obstacles } from "./preflight.ts";
@@ -91,7 +91,7 @@ function jump({ from, to, version }: { from: string; to: string; version: string
 
 /** Warnings that do not block an upgrade. */
 function warnings(facts: UpgradeFacts, { snapshot }: UpgradeRun): string[] {
-  const why = whyNoAccess(facts);
+  const why = accessProblem(facts);
   const healthy = findCondition(snapshot.object.status?.conditions, controlPlaneConditions.health.type);
   return [
     ...(facts.pods.ready === 0 ? ["No coderd pod is ready."] : []),

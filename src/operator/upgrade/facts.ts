@@ -8,7 +8,7 @@ import type { UpgradeSettings } from "../coderd/settings.ts";
 import type { BackupState } from "./backup.ts";
 import type { ImageCheck } from "./image-check.ts";
 
-interface PodTrouble {
+interface PodProblem {
   readonly message: string;
   /** Whether it may resolve without a change, for example when a node joins or a registry recovers. */
   readonly mayResolve: boolean;
@@ -34,7 +34,7 @@ export interface PodFacts {
   /** Whether the coderd container is running in a pod. */
   readonly isRunning: boolean;
   /** What prevents the newest pod from becoming ready. */
-  readonly trouble: PodTrouble | undefined;
+  readonly problem: PodProblem | undefined;
 }
 
 /** Host names of the coderd replicas in these pods: lowercase, up to the first dot. */
@@ -112,20 +112,20 @@ type SchemaStanding = "unchanged" | "changed" | "unknown" | "noAccess";
 
 /** Whether the schema is unchanged since before the upgrade. Unknown during a migration. */
 export function schemaStanding(facts: Asked, { schemaBefore }: UpgradeStatus): SchemaStanding {
-  if (whyNoAccess(facts)) return "noAccess";
-  const sight = inspectionOf(facts);
-  if (!sight || sight.migration || sight.schema === "locked") return "unknown";
-  const { version, isDirty = false } = sight.schema === "missing" ? {} : sight.schema;
+  if (accessProblem(facts)) return "noAccess";
+  const inspection = inspectionOf(facts);
+  if (!inspection || inspection.migration || inspection.schema === "locked") return "unknown";
+  const { version, isDirty = false } = inspection.schema === "missing" ? {} : inspection.schema;
   return version === schemaBefore && !isDirty ? "unchanged" : "changed";
 }
 
 /** Whether the database reports a running migration. */
 export function isBusy(facts: Asked): boolean {
-  const sight = inspectionOf(facts);
-  return sight !== undefined && (sight.migration !== undefined || sight.schema === "locked");
+  const inspection = inspectionOf(facts);
+  return inspection !== undefined && (inspection.migration !== undefined || inspection.schema === "locked");
 }
 
-export function whyNoAccess({ database }: Asked): string | undefined {
+export function accessProblem({ database }: Asked): string | undefined {
   return database && "why" in database ? database.why : undefined;
 }
 

@@ -47,7 +47,7 @@ describe("a warning event of the new pod", () => {
       status: { phase: "Pending", conditions: [scheduled], containerStatuses },
     } as Pod);
     const warnings = new Map([[pod.metadata.uid, [{ reason, message: "it says why", at: now }]]]);
-    return gatherFacts({ ...before, now, pods: [pod], warnings } as unknown as UpgradeSnapshot).pods.trouble;
+    return gatherFacts({ ...before, now, pods: [pod], warnings } as unknown as UpgradeSnapshot).pods.problem;
   }
 
   test("says why it does not start", () => {
@@ -70,14 +70,14 @@ describe("a Deployment whose deadline has passed", () => {
       status: { phase: "Running", containerStatuses: [{ name: "coder", ready: false, ...container }] },
     } as Pod);
     const seen = { ...before, deployment: { ...before.deployment, status }, pods: [pod] };
-    return gatherFacts(seen as unknown as UpgradeSnapshot).pods.trouble;
+    return gatherFacts(seen as unknown as UpgradeSnapshot).pods.problem;
   }
 
   test("is ignored while coderd runs: a migration may take any time", () => {
     expect(troubleWith({ state: { running: {} } })).toBeUndefined();
   });
 
-  test("is trouble while coderd's container is not even started", () => {
+  test("is a problem while coderd's container is not even started", () => {
     expect(troubleWith({ state: { waiting: { reason: "ContainerCreating" } } })).toMatchObject({
       message: expect.stringContaining("deadline"),
     });

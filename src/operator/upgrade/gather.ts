@@ -85,7 +85,7 @@ function podFacts({
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
     isLate: hindrance.isLate ?? false,
     isRunning,
-    trouble: troubleOf(hindrance, isRunning),
+    problem: troubleOf(hindrance, isRunning),
   };
 }
 
@@ -93,7 +93,7 @@ function podFacts({
 function troubleOf(
   { cause, mayResolve = false, isLate, isSettling }: Partial<StallCause>,
   isRunning: boolean,
-): PodFacts["trouble"] {
+): PodFacts["problem"] {
   return cause === undefined || isSettling || (isLate && isRunning)
     ? undefined
     : { message: cause, mayResolve };

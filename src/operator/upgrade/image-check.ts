@@ -5,7 +5,7 @@ import type { ControlPlane } from "../coderd/settings.ts";
 import { childMetadata, commonLabels, labelLength, type Parent, shortName } from "../names.ts";
 import { defined, unlessEmpty } from "../normalize.ts";
 import { podOwnerByLabels } from "../workload/pods/owned-pods.ts";
-import { IMAGE_REASONS, podTrouble, short } from "../workload/pods/pod-trouble.ts";
+import { IMAGE_REASONS, podProblem, short } from "../workload/pods/pod-problem.ts";
 import { MAX_REFUSAL } from "../workload/pods/rollout.ts";
 import type { PodWarnings } from "../workload/pods/warnings.ts";
 import { securityContextOf } from "../workload/presets.ts";
@@ -118,10 +118,10 @@ export function imageCheckOf(
   if (ended) return verdict(ended, container.image, controlPlane);
   if (status?.phase === "Failed")
     return blocked(`Pod "${metadata.name}" failed before it pulled the new image.`);
-  const trouble = podTrouble(pod, now, warnings.get(metadata.uid));
-  if (trouble?.kind !== "found") return waiting;
+  const problem = podProblem(pod, now, warnings.get(metadata.uid));
+  if (problem?.kind !== "found") return waiting;
   const isPull = IMAGE_REASONS.has(container?.state?.waiting?.reason ?? "");
-  return isPull ? failure("ImagePullFailed", trouble.message) : blocked(trouble.message);
+  return isPull ? failure("ImagePullFailed", problem.message) : blocked(problem.message);
 }
 
 /** A container that ran has pulled its image. Only Coder's own image must be able to print its version. */

@@ -39,7 +39,7 @@ test.each<[string, Partial<UpgradeFacts>]>([
   expect(plan).toMatchObject({ message: expect.stringContaining(`set spec.image to "${OLD}"`) });
 });
 
-const trouble = "It crashes.";
+const problem = "It crashes.";
 const given = { pods: crashing, record: at("Migrating", { ...failing, ...began }) };
 
 test.each<[string, Partial<UpgradeFacts>]>([
@@ -47,14 +47,14 @@ test.each<[string, Partial<UpgradeFacts>]>([
   ["the database cannot be inspected", { database: noDatabase }],
 ])("when %s, what fails is last in the message, since it ends with a command", (_case, more) => {
   const plan = planUpgrade(facts({ ...given, ...more }));
-  const message = expect.stringMatching(new RegExp(`\\. ${trouble}$`));
+  const message = expect.stringMatching(new RegExp(`\\. ${problem}$`));
   expect(plan).toMatchObject({ record: { stage: "Stuck", message } });
 });
 
 test("while the database is away, what fails is last in the message too", () => {
   const record = at("Migrating", began);
   const plan = planUpgrade(facts({ record, pods: crashing, database: gone }));
-  expect(plan).toMatchObject({ message: expect.stringMatching(new RegExp(`\\. ${trouble}$`)) });
+  expect(plan).toMatchObject({ message: expect.stringMatching(new RegExp(`\\. ${problem}$`)) });
 });
 
 test("an upgrade that goes back after a restore does not repeat that there was no way back", () => {

@@ -1,7 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import type { UpgradeStatus } from "../../api/v1alpha1/upgrade.ts";
 import type { UpgradeSettings } from "../coderd/settings.ts";
-import { databaseFailure, inspectionOf, type UpgradeFacts, whyNoAccess } from "./facts.ts";
+import { accessProblem, databaseFailure, inspectionOf, type UpgradeFacts } from "./facts.ts";
 
 /** Progress of the migration, from the database. */
 export function progress(facts: UpgradeFacts): string {
@@ -22,7 +22,7 @@ export function schemaChanged({ schemaBefore, to, from }: UpgradeStatus): string
 }
 
 export function schemaUnknown(facts: UpgradeFacts): string {
-  return `${whyNoAccess(facts) ?? ""} Therefore, the operator cannot determine whether the database schema has changed, and the upgrade is not rolled back automatically. Correct the cause, or set spec.upgrade.strategy to Rolling and spec.image to the version to run.`;
+  return `${accessProblem(facts) ?? ""} Therefore, the operator cannot determine whether the database schema has changed, and the upgrade is not rolled back automatically. Correct the cause, or set spec.upgrade.strategy to Rolling and spec.image to the version to run.`;
 }
 
 /**
@@ -30,7 +30,7 @@ export function schemaUnknown(facts: UpgradeFacts): string {
  * restored.
  */
 export function restoreInstructions(facts: UpgradeFacts): string {
-  const why = whyNoAccess(facts);
+  const why = accessProblem(facts);
   const next = why
     ? `${why} After you restore the backup, set spec.upgrade.strategy to Rolling.`
     : "The operator checks the schema when the database is available.";

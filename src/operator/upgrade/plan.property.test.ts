@@ -20,7 +20,7 @@ const OLD_VERSION = "v2.26.0";
 function anyFacts(dice: Dice): UpgradeFacts {
   const one = <T>(...choices: readonly T[]): T => choices[Math.floor(dice.next() * choices.length)] as T;
   const ago = () => timestamp(NOW - Math.floor(dice.next() * 1_200_000));
-  const sight: DatabaseInspection = {
+  const inspection: DatabaseInspection = {
     isReadOnly: one(true, false, false),
     mayMigrate: one(true, true, false),
     freeConnections: one(0, 50),
@@ -63,9 +63,9 @@ function anyFacts(dice: Dice): UpgradeFacts {
       isComplete: one(true, false),
       areNewest: one(true, false),
       images: one([], [IMAGES[0]], [IMAGES[1]]),
-      trouble: one(undefined, { message: "It crashes.", mayResolve: one(true, false) }),
+      problem: one(undefined, { message: "It crashes.", mayResolve: one(true, false) }),
     },
-    database: one<UpgradeFacts["database"]>(undefined, succeeded(sight), gone, { why: "no SQL" }),
+    database: one<UpgradeFacts["database"]>(undefined, succeeded(inspection), gone, { why: "no SQL" }),
     image: one<UpgradeFacts["image"]>(
       { kind: "absent" },
       { kind: "pulled" },

@@ -5,13 +5,13 @@ import {
   BETWEEN,
   backup,
   began,
-  calm,
   crashing,
   DIGEST,
   facts,
   failing,
   gone,
   halfway,
+  idleDatabase,
   longAgo,
   migrated,
   NEW,
@@ -19,15 +19,15 @@ import {
   noDatabase,
   noPods,
   OLD,
-  roomless,
   running,
   STABLE,
   serving,
   starting,
+  summaryOf,
   THIRD,
   toBack,
-  unheard,
-  wordOf,
+  unreported,
+  withoutCapacity,
 } from "../../../test/support/upgrade-plan.ts";
 import { type UpgradeStage, type UpgradeStatus, upgradeStages } from "../../api/v1alpha1/upgrade.ts";
 import type { DatabaseInspection } from "../../coder/operator-access/inspect.ts";
@@ -81,7 +81,7 @@ describe("without an upgrade in progress", () => {
     ["without pods the image waits until there are some", { replicas: 0 }, `${OLD} × 0`],
     ["Rolling changes nothing", { settings: upgradeSettings({ strategy: "Rolling" }) }, `${NEW} × 3`],
   ])("%s", (_case, more, expected) => {
-    expect(wordOf(planUpgrade(facts(more)))).toBe(expected);
+    expect(summaryOf(planUpgrade(facts(more)))).toBe(expected);
   });
 });
 
@@ -178,13 +178,13 @@ describe("each stage leads to the next, or waits:", () => {
     [
       "a coderd that can't be asked is waited for",
       at("Verifying", { since: timestamp(NOW - 179_000) }),
-      { reported: unheard },
+      { reported: unreported },
       `${NEW} × 1`,
     ],
     [
       "and then its ready pod counts",
       at("Verifying", { since: timestamp(NOW - 180_000) }),
-      { reported: unheard },
+      { reported: unreported },
       "→ ScalingOut",
     ],
     [
@@ -202,13 +202,13 @@ describe("each stage leads to the next, or waits:", () => {
     [
       "unless a pod of the old template is left",
       at("Verifying", { since: timestamp(NOW - 180_000) }),
-      { reported: unheard, pods: { ...serving, areNewest: false } },
+      { reported: unreported, pods: { ...serving, areNewest: false } },
       `${NEW} × 1`,
     ],
     [
       "or its node has another version",
       at("Verifying", { since: timestamp(NOW - 180_000) }),
-      { reported: unheard, pods: { ...serving, images: [OLD] } },
+      { reported: unreported, pods: { ...serving, images: [OLD] } },
       `${NEW} × 1`,
     ],
     ["a pod that stops to serve is one that starts", at("Verifying"), { pods: starting }, "→ Migrating"],
@@ -217,7 +217,7 @@ describe("each stage leads to the next, or waits:", () => {
     ["and the followers get their turn", at("ScalingOut"), {}, "→ Followers"],
     ["until all have the new image", at("Followers"), {}, "→ Completed"],
   ])("%s", (_case, record, more, expected) => {
-    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+    expect(summaryOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
   });
 });
 
@@ -233,13 +233,13 @@ describe("when the new pod fails", () => {
     [
       "ten minutes where a node or a registry may help",
       at("Migrating", { failingSince: timestamp(NOW - 599_000) }),
-      { pods: roomless },
+      { pods: withoutCapacity },
       `${NEW} × 1`,
     ],
     [
       "and not more",
       at("Migrating", { failingSince: timestamp(NOW - 600_000) }),
-      { pods: roomless },
+      { pods: withoutCapacity },
       "→ RollingBack",
     ],
     ["one that recovers is forgiven", at("Migrating", failing), { pods: starting }, "→ Migrating"],
@@ -280,7 +280,7 @@ describe("when the new pod fails", () => {
     ["a pod that serves after all goes on", at("Stuck"), { pods: serving }, "→ Verifying"],
     ["the new version is tried again until then", at("Stuck"), { pods: crashing }, `${NEW} × 1`],
   ])("%s", (_case, record, more, expected) => {
-    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+    expect(summaryOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
   });
 });
 
@@ -432,7 +432,7 @@ describe("when the spec changes in the middle", () => {
       "→ nothing",
     ],
   ])("%s", (_case, record, more, expected) => {
-    expect(wordOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
+    expect(summaryOf(planUpgrade(facts({ record, ...more })))).toBe(expected);
   });
 });
 
@@ -480,7 +480,7 @@ test("it is learned late where no new pod was started yet", () => {
 });
 
 describe("an upgrade does not begin", () => {
-  const seen = (more: Partial<DatabaseInspection>) => ({ database: succeeded({ ...calm, ...more }) });
+  const seen = (more: Partial<DatabaseInspection>) => ({ database: succeeded({ ...idleDatabase, ...more }) });
   test.each<[string, Partial<UpgradeFacts>, string]>([
     ["to an older version", { record: at("Preflight", { from: THIRD }) }, "DowngradeRefused"],
     [
@@ -512,7 +512,7 @@ describe("an upgrade does not begin", () => {
     ],
   ])("%s", (_case, more, reason) => {
     const plan = planUpgrade(facts({ record: at("Preflight"), ...more }));
-    expect(wordOf(plan)).toBe(`previous × 3 (${reason})`);
+    expect(summaryOf(plan)).toBe(`previous × 3 (${reason})`);
   });
 });
 
@@ -525,17 +525,17 @@ test("followers get the new image one after the other, and one that is late does
   const next = (record: UpgradeStatus, now = NOW) => planUpgrade(facts({ record, followers, now }));
   expect(next(at("Followers"))).toMatchObject({ record: { follower: "provisioner/a" } });
   const first = at("Followers", { follower: "provisioner/a", followerSince: timestamp(NOW) });
-  expect(wordOf(next(first))).toBe(`${NEW} × 3`);
+  expect(summaryOf(next(first))).toBe(`${NEW} × 3`);
   expect(next(first, NOW + 15 * 60_000)).toMatchObject({ record: { follower: "provisioner/b" } });
   done.add("provisioner/a");
   expect(next(first)).toMatchObject({ record: { follower: "provisioner/b" } });
   done.add("provisioner/b");
   done.add("workspaceproxy/c");
-  expect(wordOf(next(first))).toBe("→ Completed");
+  expect(summaryOf(next(first))).toBe("→ Completed");
 });
 
 test("a version that was reported for an earlier image refuses no upgrade", () => {
-  expect(wordOf(planUpgrade(facts({ record: at("Preflight"), version: "v2.37.0" })))).toBe("→ Draining");
+  expect(summaryOf(planUpgrade(facts({ record: at("Preflight"), version: "v2.37.0" })))).toBe("→ Draining");
 });
 
 describe("the old image in the spec is refused once the schema has changed, from", () => {
@@ -551,7 +551,7 @@ function endOf(start: UpgradeFacts): string {
   let current = start;
   for (let acts = 0; acts < 12; acts++) {
     const plan = planUpgrade(current);
-    if (plan.do !== "remember" && plan.do !== "record") return wordOf(plan);
+    if (plan.do !== "remember" && plan.do !== "record") return summaryOf(plan);
     const { record } = current;
     const next = plan.do === "remember" ? record && { ...record, previous: "coder-1" } : plan.record;
     const isKept = plan.do === "remember" || (next?.previous !== undefined && current.isKept);
@@ -565,7 +565,7 @@ function endOf(start: UpgradeFacts): string {
 test.each(upgradeStages)(
   "in stage %s a run comes to rest whatever the spec, the database and the pods are",
   (stage) => {
-    const databases = { calm: succeeded(calm), migrated, running, gone, noDatabase };
+    const databases = { calm: succeeded(idleDatabase), migrated, running, gone, noDatabase };
     const circles: string[] = [];
     for (const wanted of [OLD, NEW, THIRD])
       for (const [said, database] of Object.entries(databases))

@@ -44,11 +44,11 @@ const database: Check = (facts) => {
 /** A check of the database inspection. Returns the message of the obstacle, if any. */
 function checkInspection(
   reason: string,
-  check: (sight: DatabaseInspection, facts: Checked) => string | false | undefined,
+  check: (inspection: DatabaseInspection, facts: Checked) => string | false | undefined,
 ): Check {
   return (facts) => {
-    const sight = inspectionOf(facts);
-    const message = sight && check(sight, facts);
+    const inspection = inspectionOf(facts);
+    const message = inspection && check(inspection, facts);
     return message ? { reason, message } : undefined;
   };
 }

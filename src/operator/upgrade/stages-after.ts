@@ -20,7 +20,7 @@ import {
   waitingFor,
 } from "./messages.ts";
 import { isRollbackTarget, planOtherImage, retargeted, unconfirmed } from "./other-image.ts";
-import { allNew, calm, enter, migrator, oneNew, type StagePlan, stopped } from "./transitions.ts";
+import { allNew, clearFailure, enter, migrator, oneNew, type StagePlan, stopped } from "./transitions.ts";
 import { compareVersions, isSameBuild, versionOfImage } from "./versions.ts";
 
 /* The stages after the last old pod has stopped, and the rollback. */
@@ -80,8 +80,10 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StageP
   if (reported === undefined) return { do: "ask", whom: "version" };
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
   if (facts.database === undefined) return { do: "ask", whom: "database" };
-  const sight = inspectionOf(facts);
-  return sight && !isBusy(facts) && now - Date.parse(record.since) >= MAX_UNANSWERED_MS ? served : undefined;
+  const inspection = inspectionOf(facts);
+  return inspection && !isBusy(facts) && now - Date.parse(record.since) >= MAX_UNANSWERED_MS
+    ? served
+    : undefined;
 }
 
 export const migrating: StagePlan = (facts, record) => {
@@ -96,14 +98,14 @@ export const migrating: StagePlan = (facts, record) => {
   const isUnstarted = pods.isScaledToZero && retargeted(facts, record).to !== record.to;
   if (facts.wanted !== record.to && (isUnmigrated || isUnstarted)) return enter("RollingBack", record);
   // No pod can start without its database, so its deadline starts when the database responds.
-  if (!pods.trouble || isMigratingNow(facts) || databaseFailure(facts)) {
-    const said = [progress(facts), pods.trouble?.message].filter(Boolean).join(" ");
-    if (record.failingSince) return calm(record);
+  if (!pods.problem || isMigratingNow(facts) || databaseFailure(facts)) {
+    const said = [progress(facts), pods.problem?.message].filter(Boolean).join(" ");
+    if (record.failingSince) return clearFailure(record);
     if (mayMigrate(facts, record)) return migrator(facts, record, said);
     return (isOverdue(facts) ? planOtherImage(facts, record) : undefined) ?? oneNew(facts, record, said);
   }
   if (!record.failingSince) return { do: "record", record: { ...record, failingSince: timestamp(now) } };
-  const { message, mayResolve } = pods.trouble;
+  const { message, mayResolve } = pods.problem;
   const leftMs = Date.parse(record.failingSince) + (mayResolve ? MAX_WAITING_MS : MAX_FAILING_MS) - now;
   if (leftMs > 0) return oneNew(facts, record, message);
   return giveUp(facts, record, message);
@@ -116,7 +118,7 @@ export const migrating: StagePlan = (facts, record) => {
 function mayMigrate(facts: UpgradeFacts, { to }: UpgradeStatus): boolean {
   const { pods, present = "", replicas } = facts;
   if (pods.isScaledToZero || replicas === 0 || !isSameBuild(present, to)) return false;
-  return isMigratingNow(facts) || (!pods.trouble && !isOverdue(facts));
+  return isMigratingNow(facts) || (!pods.problem && !isOverdue(facts));
 }
 
 /** A pod that crashed earlier may be migrating now. */
@@ -136,16 +138,16 @@ function isOverdue(facts: UpgradeFacts): boolean {
  * The new pod failed. The database determines whether a rollback is possible. The cause comes last in the
  * message because it ends with a command to copy.
  */
-function giveUp(facts: UpgradeFacts, record: UpgradeStatus, trouble: string): ReturnType<StagePlan> {
+function giveUp(facts: UpgradeFacts, record: UpgradeStatus, problem: string): ReturnType<StagePlan> {
   switch (schemaStanding(facts, record)) {
     case "unchanged":
-      return enter("RollingBack", { ...record, message: trouble });
+      return enter("RollingBack", { ...record, message: problem });
     case "changed":
-      return enter("Stuck", { ...record, message: `${schemaChanged(record)} ${trouble}` });
+      return enter("Stuck", { ...record, message: `${schemaChanged(record)} ${problem}` });
     case "noAccess":
-      return enter("Stuck", { ...record, message: `${schemaUnknown(facts)} ${trouble}` });
+      return enter("Stuck", { ...record, message: `${schemaUnknown(facts)} ${problem}` });
     case "unknown":
-      return oneNew(facts, record, `${progress(facts)} ${trouble}`);
+      return oneNew(facts, record, `${progress(facts)} ${problem}`);
   }
 }
 
@@ -170,7 +172,7 @@ export const scalingOut: StagePlan = (facts, record) => {
   const other = planOtherImage(facts, record);
   if (other) return other;
   if (pods.ready === 0) return enter("Migrating", record);
-  return allNew(facts, record, pods.trouble?.message);
+  return allNew(facts, record, pods.problem?.message);
 };
 
 export const following: StagePlan = (facts, record) => {

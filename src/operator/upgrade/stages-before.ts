@@ -64,9 +64,10 @@ export const preflight = beforeChange((facts, record) => {
   const found = obstacles({ ...facts, from, to, imageVersion });
   if (found.length > 0) return held(facts, { obstacles: found, recheckMs: OBSTACLE_RETRY_MS });
   if (!record.pulledAt) return untilPulled(facts, record);
-  const sight = inspectionOf(facts);
-  const schemaBefore = typeof sight?.schema === "object" ? { schemaBefore: sight.schema.version } : {};
-  const hosts = [...(sight?.replicas ?? []), ...hostsOf(facts.pods)];
+  const inspection = inspectionOf(facts);
+  const schemaBefore =
+    typeof inspection?.schema === "object" ? { schemaBefore: inspection.schema.version } : {};
+  const hosts = [...(inspection?.replicas ?? []), ...hostsOf(facts.pods)];
   return enter("Draining", { ...withHosts(record, hosts), ...schemaBefore });
 });
 

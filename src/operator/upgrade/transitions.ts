@@ -73,7 +73,7 @@ export function enter(stage: UpgradeStage, record: UpgradeStatus): Enter {
 }
 
 /** Clears the failure of the new pod. */
-export function calm({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
+export function clearFailure({ failingSince: _, ...record }: UpgradeStatus): UpgradePlan {
   return { do: "record", record };
 }
 

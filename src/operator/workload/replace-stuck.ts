@@ -11,7 +11,7 @@ import {
 import { workloadConditions } from "../conditions.ts";
 import type { Sources } from "../sources.ts";
 import { podReferences } from "./pod-references.ts";
-import { podTrouble } from "./pods/pod-trouble.ts";
+import { podProblem } from "./pods/pod-problem.ts";
 import type { PodSettings } from "./settings.ts";
 
 /*
@@ -74,7 +74,7 @@ export async function replaceStuck(
   const before = memory.stuckInputs;
   const inputs = versionsOf(pod, sources);
   const isCorrected = before !== undefined && before !== inputs;
-  const failing = isCorrected ? pods.filter((each) => podTrouble(each, now)?.kind === "found") : [];
+  const failing = isCorrected ? pods.filter((each) => podProblem(each, now)?.kind === "found") : [];
   for (const each of failing) {
     await removePod(each);
     const message = `Replaced failing pod "${each.metadata.name}" because a Secret or ConfigMap that it uses changed.`;

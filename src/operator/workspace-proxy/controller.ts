@@ -30,10 +30,10 @@ import {
   objectsNaming,
 } from "../coderd/find-control-plane.ts";
 import type { CoderPorts } from "../coderd/ports.ts";
-import { namespaceEndsSince, namespaceWatch, objectsInNamespace } from "../ending-namespace.ts";
 import { managedByUs } from "../managed-objects.ts";
 import { conflictAdvice, REQUEST_ANNOTATION } from "../names.ts";
 import { awaitsAcceptance, PAUSE_ANNOTATION } from "../pause.ts";
+import { namespaceTerminatingSince, namespaceWatch, objectsInNamespace } from "../terminating-namespace.ts";
 import { ensureDisruptionBudget } from "../workload/disruption-budget.ts";
 import { ensureExposure } from "../workload/exposure/ensure-exposure.ts";
 import { ensureService } from "../workload/exposure/ensure-service.ts";
@@ -94,7 +94,7 @@ const reconciliation = {
   observe,
   converge,
   cleanup: deregister,
-  endsSince: namespaceEndsSince,
+  terminatingSince: namespaceTerminatingSince,
   quiet: quietReasons,
 };
 

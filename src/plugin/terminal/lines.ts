@@ -1,7 +1,7 @@
 import type { OutputStyle } from "./output-style.ts";
 import { dimmed, type Line, type Span, span } from "./text.ts";
 
-export type Mood = "good" | "wrong" | "waiting" | "unknown";
+export type Level = "good" | "wrong" | "waiting" | "unknown";
 
 const MARKS = {
   good: { style: "green", unicode: "✓", ascii: "ok" },
@@ -11,8 +11,8 @@ const MARKS = {
 } as const;
 
 /** A symbol that shows the state without color too. */
-export function mark(mood: Mood, { unicode }: OutputStyle): Span {
-  const { style, unicode: sign, ascii } = MARKS[mood];
+export function mark(level: Level, { unicode }: OutputStyle): Span {
+  const { style, unicode: sign, ascii } = MARKS[level];
   return span(unicode ? sign : ascii, style);
 }
 

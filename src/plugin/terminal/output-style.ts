@@ -8,7 +8,7 @@ export interface OutputStyle extends Medium {
 }
 
 /** What is known about the output stream. */
-export interface Outlet {
+export interface OutputTarget {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }
@@ -20,7 +20,7 @@ const DEFAULT_WIDTH = 100;
  * Color and Unicode for a terminal that supports them, plain text of unlimited width otherwise. Respects
  * `NO_COLOR` and `TERM=dumb`; a locale other than UTF-8 gets ASCII.
  */
-export function outputStyleOf(outlet: Outlet, env: NodeJS.ProcessEnv, now: number): OutputStyle {
+export function outputStyleOf(outlet: OutputTarget, env: NodeJS.ProcessEnv, now: number): OutputStyle {
   if (!outlet.isTTY || env.TERM === "dumb") return plainOutput(now);
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return {

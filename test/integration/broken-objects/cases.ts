@@ -1,5 +1,5 @@
 import { Service } from "kube-controller-runtime";
-import type { Scene } from "./fixture.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** Something that is wrong with an object, and what a person sees of it. */
 export interface BrokenObject {
@@ -12,8 +12,8 @@ export interface BrokenObject {
   readonly reason: string;
   readonly remedy: string;
   /** What comes before the object, and what happens to it then. */
-  readonly before?: (scene: Scene) => Promise<unknown>;
-  readonly happens?: (scene: Scene) => Promise<unknown>;
+  readonly before?: (fixture: Fixture) => Promise<unknown>;
+  readonly happens?: (fixture: Fixture) => Promise<unknown>;
 }
 
 const database = {
@@ -33,8 +33,8 @@ const pods: readonly BrokenObject[] = [
     shows: deployed,
     reason: "Stalled",
     remedy: "Correct `spec.image`. Pods with the previous image continue to serve, as `Available` says.",
-    happens: (scene) =>
-      scene.pod("typo", {
+    happens: (fixture) =>
+      fixture.pod("typo", {
         state: {
           waiting: {
             reason: "ImagePullBackOff",
@@ -52,8 +52,8 @@ const pods: readonly BrokenObject[] = [
     shows: deployed,
     reason: "Stalled",
     remedy: "Read the log with the command in the message, and correct the error.",
-    happens: (scene) =>
-      scene.pod("crashing", {
+    happens: (fixture) =>
+      fixture.pod("crashing", {
         state: {
           waiting: { reason: "CrashLoopBackOff", message: "back-off 40s restarting failed container" },
         },
@@ -68,8 +68,8 @@ const pods: readonly BrokenObject[] = [
     shows: deployed,
     reason: "Stalled",
     remedy: "Create the Secret. The kubelet retries by itself.",
-    happens: (scene) =>
-      scene.pod("secretless", {
+    happens: (fixture) =>
+      fixture.pod("secretless", {
         state: { waiting: { reason: "CreateContainerConfigError", message: 'secret "coder-db" not found' } },
       }),
   },
@@ -95,7 +95,7 @@ const cluster: readonly BrokenObject[] = [
     shows: ["WorkspaceRBACReady"],
     reason: "NamespaceOutOfScope",
     remedy: "Add the namespace to `watchNamespaces`, or remove it from the list.",
-    happens: (scene) => scene.serve("homeless"),
+    happens: (fixture) => fixture.serve("homeless"),
   },
   {
     title: "An access URL that the exposure does not serve",
@@ -110,7 +110,7 @@ const cluster: readonly BrokenObject[] = [
     shows: ["AccessURLExposed"],
     reason: "HostDiffers",
     remedy: "Correct the URL or the host, or remove the variable and set `expose.setAccessURL`.",
-    happens: (scene) => scene.serve("elsewhere"),
+    happens: (fixture) => fixture.serve("elsewhere"),
   },
 ];
 
@@ -124,7 +124,7 @@ const coderd: readonly BrokenObject[] = [
     reason: "BuiltInDatabase",
     remedy:
       "Set the URL of a database. If the operator must not use it, set `operatorAccess.tokenSecretRef`.",
-    happens: (scene) => scene.serve("databaseless"),
+    happens: (fixture) => fixture.serve("databaseless"),
   },
   {
     title: "A license without its Secret",
@@ -139,8 +139,8 @@ const coderd: readonly BrokenObject[] = [
     shows: ["LicenseApplied"],
     reason: "SecretMissing",
     remedy: "Create the Secret. The operator then uploads the license within a second.",
-    before: (scene) => scene.coderd("unlicensed"),
-    happens: (scene) => scene.serve("unlicensed"),
+    before: (fixture) => fixture.coderd("unlicensed"),
+    happens: (fixture) => fixture.serve("unlicensed"),
   },
   {
     title: "A provisioner without its control plane",

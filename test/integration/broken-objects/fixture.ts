@@ -7,8 +7,8 @@ const TOKEN = "brokenobjs-0123456789abcdefghijkl";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
-/** What happens around broken objects. No controllers run here, so Deployments and pods do what the scene says. */
-export class Scene {
+/** What happens around broken objects. No controllers run here, so Deployments and pods do what the fixture says. */
+export class Fixture {
   readonly stage: Stage;
 
   constructor(stage: Stage) {

@@ -17,7 +17,7 @@ import { currentPlatform } from "kube-controller-runtime/testing/binaries";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { defaultValues } from "../../../src/plugin/commands/import-helm/chart-defaults.ts";
-import { wouldRun } from "../../../src/plugin/commands/import-helm/desired-objects.ts";
+import { desiredObjects } from "../../../src/plugin/commands/import-helm/desired-objects.ts";
 import { type Difference, differences } from "../../../src/plugin/commands/import-helm/differences.ts";
 import { expected } from "../../../src/plugin/commands/import-helm/expected.ts";
 import { isEmpty, isObject, type JsonObject } from "../../../src/plugin/commands/import-helm/json.ts";
@@ -93,7 +93,7 @@ describe.each(files)("$file", ({ file, chart }) => {
   test("becomes an object that runs what the chart runs, but for differences that have a reason", async () => {
     const release = releaseOf(file, chart);
     const rendered = await helm.manifests({ ...release, chart: join(charts, chart), values: release.given });
-    const found = differences(rendered, wouldRun(await stored(translate(release).manifest)));
+    const found = differences(rendered, desiredObjects(await stored(translate(release).manifest)));
     const unexplained = found.filter(({ because }) => because === undefined);
     expect(
       unexplained.map(({ kind, path, before, after }) => `${kind} ${path}: ${before} → ${after}`),

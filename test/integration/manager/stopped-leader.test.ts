@@ -8,7 +8,7 @@ import { type OperatorProcess, startOperatorProcess } from "../../../lab/operato
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../../support/cluster/shared.ts";
 import { STOPPED_AT } from "../../support/stopping-operator/marker.ts";
-import { openScene } from "./stopping-fixture.ts";
+import { openFixture } from "./stopping-fixture.ts";
 
 const TIME_LIMIT = { withinMs: 20_000 };
 /** The lease, the time between two looks at it, and a busy machine. */
@@ -102,15 +102,15 @@ describe.concurrent("a leader that stops past its deadline", () => {
     "at act %s sends nothing more to Kubernetes, coderd or Postgres",
     { timeout: 180_000 },
     async (stopAt) => {
-      await using scene = await openScene(cluster, stopAt);
-      await scene.load();
-      await scene.untilStopped(60_000);
+      await using fixture = await openFixture(cluster, stopAt);
+      await fixture.load();
+      await fixture.untilStopped(60_000);
       await sleep(PAST_DEADLINE_MS);
-      const before = await scene.sent();
-      scene.operator.program.signal("SIGCONT");
-      await scene.operator.program.ended;
-      expect(scene.operator.program.exitCode).toBe(1);
-      expect(await scene.sent()).toEqual(before);
+      const before = await fixture.sent();
+      fixture.operator.program.signal("SIGCONT");
+      await fixture.operator.program.ended;
+      expect(fixture.operator.program.exitCode).toBe(1);
+      expect(await fixture.sent()).toEqual(before);
     },
   );
 });

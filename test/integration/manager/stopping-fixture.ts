@@ -43,7 +43,7 @@ interface Parts {
  * An operator that stops itself at an act of its choice, alone in a namespace with a Lease of its own, a coderd and
  * a database. All that it sends is counted.
  */
-export class StoppingScene implements AsyncDisposable {
+export class StoppingFixture implements AsyncDisposable {
   readonly #parts: Parts;
   readonly #end = new AbortController();
 
@@ -115,8 +115,8 @@ export class StoppingScene implements AsyncDisposable {
   }
 }
 
-/** Opens a scene whose operator leads and will stop at `stopAt`, once there is a load. */
-export async function openScene(cluster: ClusterAccess, stopAt: string): Promise<StoppingScene> {
+/** Opens a fixture whose operator leads and will stop at `stopAt`, once there is a load. */
+export async function openFixture(cluster: ClusterAccess, stopAt: string): Promise<StoppingFixture> {
   await using opening = new AsyncDisposableStack();
   const [namespace, person, server] = await Promise.all([
     cluster.createNamespace("stopping"),
@@ -139,7 +139,7 @@ export async function openScene(cluster: ClusterAccess, stopAt: string): Promise
   ];
   const operator = opening.use(await startOperatorProcess(cluster, flags, ENTRY));
   const owned = opening.move();
-  return new StoppingScene({
+  return new StoppingFixture({
     cluster,
     namespace,
     person,

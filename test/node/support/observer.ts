@@ -20,7 +20,7 @@ interface Listed {
 }
 
 /** What a namespace showed at one moment. */
-export class Sight {
+export class Sample {
   readonly at: number;
   readonly #items: readonly Listed[];
 
@@ -64,7 +64,7 @@ function nameOf({ kind, metadata }: Listed): string {
 
 /** PollState at a namespace every second and remembers what it saw, so that tests can judge what was when. */
 export class Observer implements AsyncDisposable {
-  readonly sights: Sight[] = [];
+  readonly samples: Sample[] = [];
   readonly #cluster: Cluster;
   readonly #namespace: string;
   readonly #end = new AbortController();
@@ -84,34 +84,34 @@ export class Observer implements AsyncDisposable {
       const items = await this.#cluster.list<Listed>(args).catch((error) => {
         console.warn(`could not look: ${messageOf(error).slice(0, 200)}`);
       });
-      if (items) this.sights.push(new Sight(at, items));
+      if (items) this.samples.push(new Sample(at, items));
       await sleep(PAUSE_MS);
     }
   }
 
-  /** What is found in the first sight that has it, from this moment on or from an earlier one; fails after the limit. */
+  /** What is found in the first sample that has it, from this moment on or from an earlier one; fails after the limit. */
   async first<T>(
-    find: (sight: Sight) => T | undefined,
+    find: (sample: Sample) => T | undefined,
     { from = Date.now(), withinMs }: { readonly from?: number; readonly withinMs: number },
   ): Promise<{ readonly value: T; readonly at: number }> {
     const until = Date.now() + withinMs;
     for (let index = 0; ; ) {
-      const sight = this.sights[index];
-      if (!sight) {
+      const sample = this.samples[index];
+      if (!sample) {
         if (Date.now() > until) throw new Error(`it was not seen within ${withinMs / 1_000} s`);
         await sleep(PAUSE_MS / 4);
         continue;
       }
       index++;
-      if (sight.at < from) continue;
-      const value = find(sight);
-      if (value !== undefined) return { value, at: sight.at };
+      if (sample.at < from) continue;
+      const value = find(sample);
+      if (value !== undefined) return { value, at: sample.at };
     }
   }
 
   /** Those from one moment to another. */
-  between(from: number, to: number): readonly Sight[] {
-    return this.sights.filter(({ at }) => at >= from && at <= to);
+  between(from: number, to: number): readonly Sample[] {
+    return this.samples.filter(({ at }) => at >= from && at <= to);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { expect } from "vitest";
-import type { Observer, Sight } from "./observer.ts";
+import type { Observer, Sample } from "./observer.ts";
 import type { Platform } from "./platform.ts";
 
 /** Within which everything that is said of pods agrees with them, from the change of their status on. */
@@ -13,7 +13,7 @@ export interface Trouble {
   /** `kind/name`. */
   readonly object: string;
   /** When the status of its pods came to show it; undefined while it does not. */
-  readonly since: (sight: Sight, object: string) => number | undefined;
+  readonly since: (sample: Sample, object: string) => number | undefined;
   /** What every view says: container, exit code, last line of the log. */
   readonly says: readonly string[];
   /** False where pods were never made, so that none can be named. */
@@ -21,12 +21,12 @@ export interface Trouble {
 }
 
 /** How many pods of an object are ready. */
-export function readyPods(sight: Sight, object: string): number {
-  return sight.pods(object).filter(isReady).length;
+export function readyPods(sample: Sample, object: string): number {
+  return sample.pods(object).filter(isReady).length;
 }
 
-function restartsOf(sight: Sight, object: string): number {
-  return sight.pods(object).reduce((sum, pod) => sum + (container(pod)?.restartCount ?? 0), 0);
+function restartsOf(sample: Sample, object: string): number {
+  return sample.pods(object).reduce((sum, pod) => sum + (container(pod)?.restartCount ?? 0), 0);
 }
 
 export function isReady({ status }: V1Pod): boolean {
@@ -39,8 +39,8 @@ function container({ status }: V1Pod): V1ContainerStatus | undefined {
 
 /** Since a container of the pods has ended with this exit code. */
 export function ended(exitCode: number): Trouble["since"] {
-  return (sight, object) =>
-    first(sight.pods(object), (pod) => {
+  return (sample, object) =>
+    first(sample.pods(object), (pod) => {
       const { state, lastState } = container(pod) ?? {};
       const last = [state?.terminated, lastState?.terminated].find((end) => end?.exitCode === exitCode);
       return last && timeOf(last.finishedAt);
@@ -49,16 +49,16 @@ export function ended(exitCode: number): Trouble["since"] {
 
 /** Since a container waits for a reason that its kubelet names. */
 export function waits(reason: RegExp): Trouble["since"] {
-  return (sight, object) =>
-    first(sight.pods(object), (pod) =>
+  return (sample, object) =>
+    first(sample.pods(object), (pod) =>
       reason.test(container(pod)?.state?.waiting?.reason ?? "") ? statusChange(pod) : undefined,
     );
 }
 
 /** Since a condition of a pod is so. */
 export function podCondition(type: string, status: string, reason?: string): Trouble["since"] {
-  return (sight, object) =>
-    first(sight.pods(object), (pod) => {
+  return (sample, object) =>
+    first(sample.pods(object), (pod) => {
       const found = pod.status?.conditions?.find(
         (each) =>
           each.type === type && each.status === status && (reason === undefined || each.reason === reason),
@@ -69,16 +69,16 @@ export function podCondition(type: string, status: string, reason?: string): Tro
 
 /** Since the API server refuses its pods for a reason. */
 export function refused(words: string): Trouble["since"] {
-  return (sight, object) =>
-    first(sight.replicaSets(object), ({ status }) => {
+  return (sample, object) =>
+    first(sample.replicaSets(object), ({ status }) => {
       const failure = status?.conditions?.find(({ type }) => type === "ReplicaFailure");
       return failure?.message?.includes(words) ? timeOf(failure.lastTransitionTime) : undefined;
     });
 }
 
 /** Since no pod of it is ready. */
-export const nothingReady: Trouble["since"] = (sight, object) =>
-  readyPods(sight, object) === 0 ? sight.at : undefined;
+export const nothingReady: Trouble["since"] = (sample, object) =>
+  readyPods(sample, object) === 0 ? sample.at : undefined;
 
 function first<T>(items: readonly T[], timeOf: (item: T) => number | undefined): number | undefined {
   return items.map(timeOf).find((time) => time !== undefined);
@@ -98,14 +98,14 @@ function timeOf(time: Date | string | undefined): number {
 }
 
 /** Fails unless the conditions of an object say this of its pods. */
-function assertTold(sight: Sight, { object, says, namesPod = true }: Trouble): void {
-  const stalled = sight.condition(object, "Stalled");
-  const ready = sight.condition(object, "Ready");
+function assertReported(sample: Sample, { object, says, namesPod = true }: Trouble): void {
+  const stalled = sample.condition(object, "Stalled");
+  const ready = sample.condition(object, "Ready");
   expect(stalled, `${object} Stalled`).toMatchObject({ status: "True" });
   expect(ready, `${object} Ready`).toMatchObject({ status: "False", reason: "Stalled" });
   for (const { message } of [stalled, ready].filter((each) => each !== undefined)) {
     for (const part of says) expect(message).toContain(part);
-    const pods = sight.pods(object).map(({ metadata }) => metadata?.name ?? "");
+    const pods = sample.pods(object).map(({ metadata }) => metadata?.name ?? "");
     if (namesPod)
       expect(
         pods.some((pod) => message.includes(pod)),
@@ -120,31 +120,31 @@ function assertTold(sight: Sight, { object, says, namesPod = true }: Trouble): v
  */
 export async function assertTruth(platform: Platform, observer: Observer, trouble: Trouble): Promise<number> {
   const { object, since } = trouble;
-  const shown = await observer.first((sight) => since(sight, object), { from: 0, ...HAPPENS });
-  const told = await toldWithin(observer, trouble, shown.value + TRUTH_MS, shown.at);
-  console.warn(`${object}: told ${Math.max(0, told - shown.value) / 1_000} s after the pods`);
+  const shown = await observer.first((sample) => since(sample, object), { from: 0, ...HAPPENS });
+  const reported = await reportedWithin(observer, trouble, shown.value + TRUTH_MS, shown.at);
+  console.warn(`${object}: reported ${Math.max(0, reported - shown.value) / 1_000} s after the pods`);
   await assertViews(platform, observer, trouble);
-  return told;
+  return reported;
 }
 
-async function toldWithin(observer: Observer, trouble: Trouble, until: number, from: number) {
+async function reportedWithin(observer: Observer, trouble: Trouble, until: number, from: number) {
   let failure: unknown;
-  const told = await observer
+  const reported = await observer
     .first(
-      (sight) => {
+      (sample) => {
         try {
-          assertTold(sight, trouble);
+          assertReported(sample, trouble);
           return true;
         } catch (error) {
           failure = error;
-          return sight.at > until ? false : undefined;
+          return sample.at > until ? false : undefined;
         }
       },
       { from, withinMs: TRUTH_MS + until - Date.now() + TRUTH_MS },
     )
     .catch(() => ({ value: false, at: 0 }));
-  if (!told.value) throw failure;
-  return told.at;
+  if (!reported.value) throw failure;
+  return reported.at;
 }
 
 /** What `kubectl get coder`, `kubectl coder status` and `kubectl coder why` say of an object in trouble. */
@@ -157,7 +157,7 @@ async function assertViews(platform: Platform, observer: Observer, trouble: Trou
   ]);
   const rows = table.split("\n").map((line) => line.split(/\s+/));
   const row = rows.find(([name = ""]) => name.replace(".coder.com/", "/") === object);
-  const ready = observer.sights.slice(-5).map((sight) => readyPods(sight, object));
+  const ready = observer.samples.slice(-5).map((sample) => readyPods(sample, object));
   expect(row?.slice(1, 3), `kubectl get coder: ${row}`).toEqual(["False", "Stalled"]);
   expect(ready.map(String), "ready pods in kubectl get coder").toContain(row?.[3]?.split("/")[0]);
   expect(why.code).toBe(3);
@@ -214,7 +214,7 @@ function reportOf(out: string): Report | undefined {
   return (JSON.parse(out) as StatusReport).controlPlanes[0];
 }
 
-/** What is told stays so in every sight until the containers have been restarted some more times. */
+/** The report stays the same in every sample until the containers have been restarted some more times. */
 export async function assertSteady(
   observer: Observer,
   trouble: Trouble,
@@ -223,23 +223,23 @@ export async function assertSteady(
   const { object } = trouble;
   const [before] = observer.between(from, Number.POSITIVE_INFINITY);
   const wanted = (before ? restartsOf(before, object) : 0) + restarts;
-  const { at } = await observer.first((sight) => (restartsOf(sight, object) >= wanted ? true : undefined), {
+  const { at } = await observer.first((sample) => (restartsOf(sample, object) >= wanted ? true : undefined), {
     from,
     ...HAPPENS,
   });
-  for (const sight of observer.between(from, at)) assertTold(sight, trouble);
+  for (const sample of observer.between(from, at)) assertReported(sample, trouble);
 }
 
-/** What was told once is told in every sight since, whatever the pods wait for meanwhile. */
-export function assertNeverTakenBack({ sights }: Observer, trouble: Trouble): void {
-  const first = sights.findIndex((sight) => isTold(sight, trouble));
+/** A reported problem stays in every later sample, regardless of what the pods wait for. */
+export function assertNeverTakenBack({ samples }: Observer, trouble: Trouble): void {
+  const first = samples.findIndex((sample) => isReported(sample, trouble));
   expect(first, `${trouble.object} was told`).not.toBe(-1);
-  for (const sight of sights.slice(first)) assertTold(sight, trouble);
+  for (const sample of samples.slice(first)) assertReported(sample, trouble);
 }
 
-function isTold(sight: Sight, trouble: Trouble): boolean {
+function isReported(sample: Sample, trouble: Trouble): boolean {
   try {
-    assertTold(sight, trouble);
+    assertReported(sample, trouble);
     return true;
   } catch {
     return false;

@@ -52,7 +52,7 @@ export class CoderdStage<D extends CoderdDatabase = CoderdDatabase> extends Chil
         return result;
       },
       revokeToken: (...call) => way.revokeToken(...call),
-      look: (target, tokenNames) => way.look(target, tokenNames),
+      inspect: (target, tokenNames) => way.inspect(target, tokenNames),
     };
   }
 

@@ -71,13 +71,13 @@ export abstract class Stage<T extends Subject> implements AsyncDisposable {
 
   /** Another process of the operator, which runs until it is stopped. */
   async startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
-    const operator = await launchOperator(await this.world.surroundings(), {
+    const operator = await launchOperator(await this.world.operatorEnvironment(), {
       namespaces: [this.namespace],
       coderdRoute: this.world.coderds.route,
       clock: this.clock,
       observer: this.counters,
-      tokenLeftBehind: () => this.counters.tokenLeftBehind(),
-      entityLeftBehind: () => this.counters.entityLeftBehind(),
+      tokenOrphaned: () => this.counters.tokenOrphaned(),
+      entityOrphaned: () => this.counters.entityOrphaned(),
       ...options,
     });
     this.#operators.push(operator);

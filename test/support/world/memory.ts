@@ -1,7 +1,7 @@
 import { type Client, Deployment, type Kind } from "kube-controller-runtime";
 import { type Deadline, Dice, FakeApi, rolledOutStatus, VirtualClock } from "kube-controller-runtime/testing";
 import { InProcessCoderds } from "../../../lab/coderd/in-process.ts";
-import type { Surroundings } from "../../../lab/operator.ts";
+import type { OperatorEnvironment } from "../../../lab/operator.ts";
 import * as kinds from "../../../src/api/v1alpha1/kinds.ts";
 import { crdSchemas } from "./schemas.ts";
 import type { World } from "./world.ts";
@@ -31,7 +31,7 @@ export class MemoryWorld implements World {
     return `${prefix}-${++this.#namespaces}`;
   }
 
-  async surroundings(): Promise<Surroundings> {
+  async operatorEnvironment(): Promise<OperatorEnvironment> {
     const { send } = this.api;
     return {
       // Closing one operator's way leaves the server to the others.

@@ -1,7 +1,7 @@
 import { type Client, systemClock } from "kube-controller-runtime";
 import { adminClient, type ClusterAccess, eventually, transportAs } from "kube-controller-runtime/testing";
 import { type CoderdServer, startCoderdServer } from "../../../lab/coderd/server.ts";
-import type { Surroundings } from "../../../lab/operator.ts";
+import type { OperatorEnvironment } from "../../../lab/operator.ts";
 import { fixedAddress } from "../../../src/coder/http/route.ts";
 import { SkewedClock } from "../skewed-clock.ts";
 import type { World, WorldCoderds } from "./world.ts";
@@ -28,7 +28,7 @@ export class RealWorld implements World {
     return this.cluster.createNamespace(prefix);
   }
 
-  async surroundings(): Promise<Surroundings> {
+  async operatorEnvironment(): Promise<OperatorEnvironment> {
     return {
       transport: await transportAs(this.cluster.operator),
       // A jump must end no request.

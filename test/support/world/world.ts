@@ -2,7 +2,7 @@ import type { Client, Clock } from "kube-controller-runtime";
 import type { Deadline } from "kube-controller-runtime/testing";
 import type { Address } from "../../../lab/coderd/coderds.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
-import type { Surroundings } from "../../../lab/operator.ts";
+import type { OperatorEnvironment } from "../../../lab/operator.ts";
 import type { Route } from "../../../src/coder/http/route.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface World extends AsyncDisposable {
   readonly coderds: WorldCoderds;
   createNamespace(prefix: string): Promise<string>;
   /** The environment of a newly started operator. */
-  surroundings(): Promise<Surroundings>;
+  operatorEnvironment(): Promise<OperatorEnvironment>;
   /** Repeats the assertion until it holds; fails with its last words when it does not hold in time. */
   eventually<T>(assertion: () => T | Promise<T>, deadline: Deadline): Promise<T>;
   /** Plays the Deployment's controller: reports all replicas of its current spec ready. */

@@ -72,7 +72,7 @@ describe("a wrong connection URL has its own reason, and the right one is used a
 
 describe("an unusable database has its own reason, and is tried again every 30 s", () => {
   const trouble = (error: Error) => async (database: MemoryDatabase) => {
-    database.trouble = error;
+    database.failure = error;
   };
   const failure = (...problem: ConstructorParameters<typeof DatabaseProblem>) =>
     trouble(new DatabaseProblem(...problem));
@@ -111,7 +111,7 @@ describe("an unusable database has its own reason, and is tried again every 30 s
     await stage.serve(name, coderd);
     const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
     expect(message).toContain(says);
-    coderd.database.trouble = undefined;
+    coderd.database.failure = undefined;
     await coderd.database.suffer("name freed by that person");
     await stage.timePasses(30_000);
     await stage.untilReady(name);
@@ -119,7 +119,7 @@ describe("an unusable database has its own reason, and is tried again every 30 s
 
   test("tables that coderd has not created yet cause no warning before a pod is ready, and one after that", async () => {
     const coderd = await stage.coderd("first");
-    coderd.database.trouble = new DatabaseProblem("schemaMissing", missing);
+    coderd.database.failure = new DatabaseProblem("schemaMissing", missing);
     await stage.create("first", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
     await stage.untilCondition("first", TYPE, { status: "False", reason: "NotMigrated" });
     const warnings = async () =>
@@ -131,17 +131,17 @@ describe("an unusable database has its own reason, and is tried again every 30 s
         `${missing} A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`,
       ]),
     );
-    coderd.database.trouble = undefined;
+    coderd.database.failure = undefined;
     await stage.timePasses(30_000);
     await stage.untilReady("first");
   });
 
   test("a healthy first start emits no warning", async () => {
     const coderd = await stage.coderd("healthy");
-    coderd.database.trouble = new DatabaseProblem("schemaMissing", missing);
+    coderd.database.failure = new DatabaseProblem("schemaMissing", missing);
     await stage.create("healthy", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
     await stage.untilCondition("healthy", TYPE, { status: "False", reason: "NotMigrated" });
-    coderd.database.trouble = undefined;
+    coderd.database.failure = undefined;
     await stage.untilServing("healthy");
     await stage.timePasses(30_000);
     await stage.untilReady("healthy");

@@ -32,7 +32,7 @@ test("twenty operators without a leader make one user, one live token per contro
   const watched: OperatorAccess = {
     ensureToken: (...call) => access.ensureToken(...call).finally(look),
     revokeToken: (...call) => access.revokeToken(...call).finally(look),
-    look: access.look,
+    inspect: access.inspect,
   };
   const fault: Fault = (request, pass) => (request.path.includes("/secrets") ? pass().finally(look) : pass());
   for (let count = 0; count < OPERATORS; count++)

@@ -1,6 +1,6 @@
 import { Secret } from "kube-controller-runtime";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { acceptedAs, type Misdeed } from "../../../lab/coderd-database/database.ts";
+import { acceptedAs, type Misbehavior } from "../../../lab/coderd-database/database.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { type Coderd, type CoderdStage, openCoderdStage, urlVariable } from "./stage.ts";
 
@@ -46,7 +46,7 @@ async function expiryOf({ secretName }: Served): Promise<number> {
 }
 
 describe("a change of the token in the database is noticed at its next check, within ten minutes", () => {
-  test.each<[string, Misdeed]>([
+  test.each<[string, Misbehavior]>([
     ["revoked", "keys deleted"],
     ["wrong-hash", "keys given another hash"],
     ["expired", "keys expired"],
@@ -60,7 +60,7 @@ describe("a change of the token in the database is noticed at its next check, wi
     await stage.untilReady(name);
   });
 
-  test.each<[string, Misdeed]>([
+  test.each<[string, Misbehavior]>([
     ["no-owner", "user without a role"],
     ["suspended", "user suspended"],
   ])("%s: the user is repaired and the token kept", async (name, misdeed) => {

@@ -60,7 +60,7 @@ describe("a connection URL that depends on a field of the pod", () => {
   test.each([
     ["itself", "whole", [{ ...host, name: VARIABLE }], VARIABLE],
     ["in a part", "part", [host, urlVariable("postgres://u:p@$(HOST):5432/coder")], "HOST"],
-  ])("%s is said to be out of the operator's sight", async (_, name, extraEnv, culprit) => {
+  ])("%s is reported as unknown to the operator", async (_, name, extraEnv, culprit) => {
     await stage.create(name, { extraEnv, operatorAccess: {} });
     await stage.untilServing(name);
     const unread = { status: "False", reason: "NoConnectionURL" } as const;

@@ -1,7 +1,7 @@
 import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../../lab/coderd/licenses.ts";
-import { calmSight } from "../../../lab/coderd-database/memory.ts";
+import { healthyInspection } from "../../../lab/coderd-database/memory.ts";
 import type { OperatorOptions, RunningOperator } from "../../../lab/operator.ts";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import type { OperatorAccess } from "../../../src/coder/operator-access/access.ts";
@@ -21,7 +21,7 @@ class Tokens implements OperatorAccess {
   asked = 0;
   revoked = 0;
   isDown = false;
-  sight: DatabaseInspection = calmSight;
+  inspection: DatabaseInspection = healthyInspection;
   /** The organizations of which the operator is a member; all when absent. */
   organizationIds: readonly string[] | undefined;
 
@@ -50,10 +50,10 @@ class Tokens implements OperatorAccess {
     return succeeded(1);
   };
 
-  look: OperatorAccess["look"] = async () =>
+  inspect: OperatorAccess["inspect"] = async () =>
     this.isDown
       ? failed({ kind: "unreachable", message: "The database host does not answer." })
-      : succeeded(this.sight);
+      : succeeded(this.inspection);
 
   expire(): void {
     if (this.current) this.accounts.remove(this.current);

@@ -10,7 +10,7 @@ import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/k
 import { clusterOver } from "../../../src/plugin/cluster.ts";
 import { runPlugin } from "../../../src/plugin/run.ts";
 import { limited } from "../../support/plugin.ts";
-import { setUpScene } from "../../support/plugin-fixture.ts";
+import { setUpFixture } from "../../support/plugin-fixture.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
@@ -19,7 +19,7 @@ const namespace = "coder";
 const version = "1.2.3";
 const secret = "postgres://coder:hunter2@db/coder";
 
-beforeAll(() => setUpScene({ client: world.person, namespace, now: clock.now() }));
+beforeAll(() => setUpFixture({ client: world.person, namespace, now: clock.now() }));
 
 const open: { client: Client; ended: Promise<number> }[] = [];
 afterEach(async () => {
@@ -39,7 +39,7 @@ interface Pipes {
 
 function serving(flags: string[], transport: Transport, { toServer, fromServer, signal }: Pipes) {
   return runPlugin({
-    words: ["mcp", ...flags],
+    args: ["mcp", ...flags],
     ...{ env: {}, stdin: toServer, stdout: asTerminal(fromServer), clock, version },
     stderr: asTerminal(new PassThrough()),
     signal,

@@ -4,13 +4,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CoderControlPlane, CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import type { StatusReport } from "../../../src/plugin/commands/status/report.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { createOperator, setUpScene } from "../../support/plugin-fixture.ts";
+import { createOperator, setUpFixture } from "../../support/plugin-fixture.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
 const world = new MemoryWorld();
 const me = { transport: world.api, clock: world.clock, namespace: "coder" };
 const terminal = { ...me, columns: 100 };
-beforeAll(() => setUpScene({ client: world.person, namespace: "coder", now: world.clock.now() }));
+beforeAll(() => setUpFixture({ client: world.person, namespace: "coder", now: world.clock.now() }));
 
 const reportOf = (json: string): StatusReport => JSON.parse(json);
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CoderProvisioner } from "../../../src/api/v1alpha1/kinds.ts";
 import { commonLabels } from "../../../src/operator/names.ts";
 import { kubectlCoder, limited } from "../../support/plugin.ts";
-import { createOperator, setUpScene } from "../../support/plugin-fixture.ts";
+import { createOperator, setUpFixture } from "../../support/plugin-fixture.ts";
 import { runningStatus } from "../../support/pod-statuses.ts";
 import { MemoryWorld } from "../../support/world/memory.ts";
 
@@ -21,7 +21,7 @@ async function pool(name: string, controlPlane: string, condition: Readonly<Reco
   await world.person.patchStatus(CoderProvisioner as Kind<never>, metadata, { status: { conditions } });
 }
 
-beforeAll(() => setUpScene({ client: world.person, namespace: "coder", now: world.clock.now() }));
+beforeAll(() => setUpFixture({ client: world.person, namespace: "coder", now: world.clock.now() }));
 
 const answerFor = async (...words: string[]) =>
   JSON.parse((await kubectlCoder(me, "why", ...words, "-o", "json")).out);
@@ -136,7 +136,7 @@ describe("why about an object", () => {
 
 test("of several warnings the one that was seen last counts, however they are counted", async () => {
   const other = new MemoryWorld();
-  await setUpScene({ client: other.person, namespace: "coder", now: other.clock.now() });
+  await setUpFixture({ client: other.person, namespace: "coder", now: other.clock.now() });
   const involvedObject = { kind: "Pod", name: "provisioner-gpu-7d9c-x2", namespace: "coder" };
   const [early, late, latest] = ["2025-12-31T23:00:00Z", "2025-12-31T23:30:00Z", "2025-12-31T23:50:00Z"];
   const warn = (reason: string, times: object) =>

@@ -10,7 +10,7 @@ interface RunningPod {
   readonly deployment: string;
   readonly readyAt: number;
   daemon?: Daemon;
-  isLeaving: boolean;
+  isTerminating: boolean;
 }
 
 /**
@@ -48,7 +48,7 @@ export class ReplicaSets implements AsyncDisposable {
   }
 
   #of(deployment: string): [string, RunningPod][] {
-    return [...this.#pods].filter(([, pod]) => pod.deployment === deployment && !pod.isLeaving);
+    return [...this.#pods].filter(([, pod]) => pod.deployment === deployment && !pod.isTerminating);
   }
 
   async #resize({ metadata: { name }, spec }: Stored<Deployment>): Promise<void> {
@@ -65,7 +65,7 @@ export class ReplicaSets implements AsyncDisposable {
     );
     const cheapest = costs.sort((a, b) => a.cost - b.cost).slice(0, present.length - wanted);
     for (const { pod, running } of cheapest) {
-      running.isLeaving = true;
+      running.isTerminating = true;
       if (running.daemon && this.#coderd.jobs.currentOf(running.daemon)) this.disturbed.push(pod);
     }
   }
@@ -74,13 +74,13 @@ export class ReplicaSets implements AsyncDisposable {
     const name = `${deployment}-${++this.#count}`;
     await this.#stage.createPod(name, deployment.replace("provisioner-", ""));
     const readyAt = this.#stage.clock.now() + START_MS;
-    this.#pods.set(name, { deployment, readyAt, isLeaving: false });
+    this.#pods.set(name, { deployment, readyAt, isTerminating: false });
   }
 
   async #work(): Promise<void> {
     const now = this.#stage.clock.now();
     for (const [name, pod] of this.#pods) {
-      if (!pod.daemon && !pod.isLeaving && now >= pod.readyAt)
+      if (!pod.daemon && !pod.isTerminating && now >= pod.readyAt)
         pod.daemon = await this.#stage.joinPod(
           name,
           pod.deployment.replace("provisioner-", ""),
@@ -89,8 +89,8 @@ export class ReplicaSets implements AsyncDisposable {
       const current = pod.daemon && this.#coderd.jobs.currentOf(pod.daemon);
       if (current && now >= (this.#ends.get(current.id) ?? 0)) this.#coderd.jobs.finish(current);
       const isBusy = pod.daemon && this.#coderd.jobs.currentOf(pod.daemon);
-      if (pod.isLeaving && !isBusy) await this.#end(name, pod);
-      else if (pod.daemon && !pod.isLeaving && !isBusy) this.#take(pod.daemon, now);
+      if (pod.isTerminating && !isBusy) await this.#end(name, pod);
+      else if (pod.daemon && !pod.isTerminating && !isBusy) this.#take(pod.daemon, now);
     }
   }
 

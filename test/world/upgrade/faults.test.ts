@@ -106,7 +106,7 @@ describe("a pod that crashes after its migration was committed", () => {
     await using stage = await crashed();
     stage.schema.isBlocked = true;
     await stage.change("coder", { image: NEW });
-    await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+    await stage.eventually(() => expect(stage.schema.inspection.migration).toBeDefined());
     await stage.change("coder", { image: OLD });
     await stage.timePasses(5 * 60_000);
     expect(stage.rollouts.started.filter((image) => image === NEW)).toHaveLength(1);
@@ -180,7 +180,7 @@ test("a migration goes on in a pod that crashed before, also when a certificate 
     });
   await stage.eventually(crashed);
   stage.tokens.isDown = false;
-  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined(), { withinMs: 60_000 });
+  await stage.eventually(() => expect(stage.schema.inspection.migration).toBeDefined(), { withinMs: 60_000 });
   await stage.putSecret("ca", { "ca.crt": "the renewed certificate" });
   await stage.change("coder", { podAnnotations: { note: "new" } });
   const isLater = (at: number) => () => expect(stage.clock.now()).toBeGreaterThan(at);
@@ -224,7 +224,7 @@ test("a migration goes on in the same pod whatever changes in the spec, which is
   await stage.settle();
   stage.schema.isBlocked = true;
   await stage.change("coder", { image: NEW });
-  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  await stage.eventually(() => expect(stage.schema.inspection.migration).toBeDefined());
   await stage.change("coder", { podAnnotations: { note: "new" }, resources: { limits: { cpu: "2" } } });
   await stage.restart();
   await stage.touch("coder", "look");

@@ -6,7 +6,7 @@ const PULL_MS = 2_000;
 const BACK_OFF_MS = 10_000;
 
 /** Where pods that check images are played, with the images of its registry. */
-interface Scene extends ControlPlaneStage {
+interface Fixture extends ControlPlaneStage {
   readonly programs: Readonly<Record<string, Program>>;
 }
 
@@ -17,9 +17,9 @@ interface Scene extends ControlPlaneStage {
 export class ImageChecks {
   /** The pods that there were, by name. */
   readonly seen = new Map<string, Stored<Pod>>();
-  readonly #stage: Scene;
+  readonly #stage: Fixture;
 
-  constructor(stage: Scene) {
+  constructor(stage: Fixture) {
     this.#stage = stage;
   }
 

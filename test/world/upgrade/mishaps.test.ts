@@ -73,7 +73,7 @@ test("without a readiness probe a pod that migrates is not taken for one that se
   await stage.settle({ readinessProbe: { enabled: false } });
   stage.schema.isBlocked = true;
   await stage.change("coder", { image: NEW });
-  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  await stage.eventually(() => expect(stage.schema.inspection.migration).toBeDefined());
   const since = stage.clock.now();
   const isLater = () => expect(stage.clock.now() - since).toBeGreaterThan(LONG_MS);
   await stage.eventually(isLater, { withinMs: 2 * LONG_MS });

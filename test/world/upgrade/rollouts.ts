@@ -27,7 +27,7 @@ interface RunningPod {
 }
 
 /** Where it is played, with the database that coderd migrates. */
-interface Scene extends ControlPlaneStage {
+interface Fixture extends ControlPlaneStage {
   readonly coderd: CoderdDeployment;
   readonly schema: SimulatedSchema;
   readonly programs: Readonly<Record<string, Program>>;
@@ -51,14 +51,14 @@ export class Rollouts implements AsyncDisposable {
   /** The Deployments as they were when they were not paused. */
   readonly #resumed = new Map<string, Stored<Deployment>>();
   readonly imageChecks: ImageChecks;
-  readonly #stage: Scene;
+  readonly #stage: Fixture;
   readonly #pods = new Map<string, RunningPod>();
   readonly #played: PlayedDeployments;
   #count = 0;
   #silence: "stall" | "cut" | undefined;
   #endSilence: () => void = () => {};
 
-  constructor(stage: Scene) {
+  constructor(stage: Fixture) {
     this.#stage = stage;
     this.imageChecks = new ImageChecks(stage);
     this.#played = new PlayedDeployments(stage, {

@@ -1,4 +1,4 @@
-import { calmSight } from "../../../lab/coderd-database/memory.ts";
+import { healthyInspection } from "../../../lab/coderd-database/memory.ts";
 import type { DatabaseInspection } from "../../../src/coder/operator-access/inspect.ts";
 
 /** What the program in an image does with the database when it starts. */
@@ -29,13 +29,13 @@ export class SimulatedSchema {
     this.version = version;
   }
 
-  get sight(): DatabaseInspection {
+  get inspection(): DatabaseInspection {
     const replicas = [...this.hosts, ...this.strangers];
     if (!this.#migrating)
-      return { ...calmSight, schema: { version: this.version, isDirty: false }, replicas };
+      return { ...healthyInspection, schema: { version: this.version, isDirty: false }, replicas };
     const blockers = this.isBlocked ? [blocker] : [];
     const migration = { pid: 7, application: "coder", user: "coder", seconds: 1, blockers };
-    return { ...calmSight, schema: "locked", migration };
+    return { ...healthyInspection, schema: "locked", migration };
   }
 
   /** What becomes of a program that runs with this schema, looked at again and again. */

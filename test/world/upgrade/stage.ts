@@ -45,7 +45,10 @@ export class UpgradeStage extends ControlPlaneStage {
   }
 
   override startOperator(options: OperatorOptions = {}): Promise<RunningOperator> {
-    Object.defineProperty(this.tokens, "sight", { get: () => this.schema.sight, configurable: true });
+    Object.defineProperty(this.tokens, "inspection", {
+      get: () => this.schema.inspection,
+      configurable: true,
+    });
     return super.startOperator({ ...options });
   }
 

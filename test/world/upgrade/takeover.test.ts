@@ -27,7 +27,7 @@ test("a standby whose watch has stalled takes over in the middle of a migration 
   await stallRecords(standby, stage);
   stage.schema.isBlocked = true;
   await stage.change("coder", { image: NEW });
-  await stage.eventually(() => expect(stage.schema.sight.migration).toBeDefined());
+  await stage.eventually(() => expect(stage.schema.inspection.migration).toBeDefined());
   await first.stop();
   await stage.eventually(() => expect(counters.runs).toBeGreaterThan(3));
   stage.schema.isBlocked = false;

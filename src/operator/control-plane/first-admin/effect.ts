@@ -15,7 +15,7 @@ export interface FirstAdminRun {
   readonly firstAdmin: FirstAdmin;
   /** Whether the Service leads to our own pods and one is ready, so the password may be sent there. */
   readonly isServing: boolean;
-  readonly isLookDue: boolean;
+  readonly isCheckDue: boolean;
   /** Without a token, because operator access may be disabled. */
   readonly client: Pick<CoderClient, "hasUsers" | "createFirstUser" | "acceptsPassword">;
 }
@@ -45,10 +45,10 @@ const needs: Readonly<Record<FirstAdminPlan["do"], Needs>> = {
  * password. After a crash or a lost answer, the password shows whether the operator created the user.
  */
 export function firstAdminEffect(run: FirstAdminRun): Effect<FirstAdminState, FirstAdminPlan, CoderFailure> {
-  const { firstAdmin: wanted, isServing, isLookDue } = run;
+  const { firstAdmin: wanted, isServing, isCheckDue } = run;
   return {
     plan: ({ present, ...state }) =>
-      planFirstAdmin({ ...state, wanted, isServing, isLookDue, password: passwordIn(wanted, present, run) }),
+      planFirstAdmin({ ...state, wanted, isServing, isCheckDue, password: passwordIn(wanted, present, run) }),
     needs: (plan) => needs[plan.do],
     refresh: (state) => refresh(state, run),
     act: (plan, state) => act(plan, state, run),

@@ -5,7 +5,7 @@ import { childMetadata } from "../../names.ts";
 import { readSecretValue, valueSecret } from "../../secret-value.ts";
 import { secretText } from "../../sources.ts";
 import type { Environment, Snapshot } from "../observe.ts";
-import { lookAgainAt } from "../own-secret.ts";
+import { searchAgain } from "../own-secret.ts";
 import type { ControlPlaneResult } from "../status.ts";
 
 interface Run {
@@ -58,7 +58,7 @@ export async function storePassword(
     return await children.apply(Secret, secret, owner, { resourceVersion });
   } catch (error) {
     if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-    lookAgainAt(memory.passwordSecret);
+    searchAgain(memory.passwordSecret);
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ const untouched: FirstAdminFacts = {
   wanted,
   recorded: undefined,
   isServing: true,
-  isLookDue: true,
+  isCheckDue: true,
   hasUsers: undefined,
   password: undefined,
   isVerified: undefined,
@@ -47,7 +47,7 @@ describe("the first admin", () => {
       { ...lost, hasUsers: false },
       { do: "create", password: "p" },
     ],
-    ["is left alone while a look is not due", { ...settled, isLookDue: false }, { do: "keep" }],
+    ["is left alone while a look is not due", { ...settled, isCheckDue: false }, { do: "keep" }],
     ["is left alone while coderd does not serve", { ...settled, isServing: false }, { do: "keep" }],
     ["is looked for now and then", settled, { do: "look" }],
     ["is left alone where coderd has users", { ...settled, hasUsers: true }, { do: "keep" }],
@@ -56,7 +56,7 @@ describe("the first admin", () => {
       { ...settled, hasUsers: false, password: "p" },
       { do: "create", password: "p" },
     ],
-    ["is looked for where the spec names another", { recorded: other, isLookDue: false }, { do: "look" }],
+    ["is looked for where the spec names another", { recorded: other, isCheckDue: false }, { do: "look" }],
     ["is never changed where the spec names another", { recorded: other, hasUsers: true }, existing],
   ])("%s", (_guarantee, facts, plan) => {
     expect(planFirstAdmin({ ...untouched, ...facts })).toEqual(plan);
@@ -64,7 +64,7 @@ describe("the first admin", () => {
 
   test("is the same under another spelling of name and address", () => {
     const settledBefore = { ...recorded("Created"), email: "Admin@Example.com", username: "ADMIN" };
-    expect(planFirstAdmin({ ...untouched, recorded: settledBefore, isLookDue: false })).toEqual({
+    expect(planFirstAdmin({ ...untouched, recorded: settledBefore, isCheckDue: false })).toEqual({
       do: "keep",
     });
   });

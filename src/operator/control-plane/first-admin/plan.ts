@@ -7,7 +7,7 @@ export interface FirstAdminFacts {
   readonly recorded: FirstAdminStatus | undefined;
   /** Whether a pod of coderd is ready, and whether it is time to ask it again. */
   readonly isServing: boolean;
-  readonly isLookDue: boolean;
+  readonly isCheckDue: boolean;
   /** Whether coderd has users. Undefined if it was not asked in this run. */
   readonly hasUsers: boolean | undefined;
   readonly password: string | undefined;
@@ -39,11 +39,11 @@ export type FirstAdminPlan =
   | { readonly do: "accept"; readonly state: "Created" | "UsersExist" };
 
 export function planFirstAdmin(facts: FirstAdminFacts): FirstAdminPlan {
-  const { wanted, isServing, isLookDue, hasUsers, password } = facts;
+  const { wanted, isServing, isCheckDue, hasUsers, password } = facts;
   const recorded = isSameUser(facts.recorded, wanted) ? facts.recorded : undefined;
   const isSettled = recorded !== undefined && recorded.state !== "Creating";
   if (hasUsers === undefined) {
-    if (isSettled && !(isServing && isLookDue)) return { do: "keep" };
+    if (isSettled && !(isServing && isCheckDue)) return { do: "keep" };
     if (isServing) return { do: "look" };
     return { do: !wanted.isGenerated && password === undefined ? "awaitPassword" : "wait" };
   }

@@ -48,7 +48,7 @@ export async function ensureFirstAdmin(
     environment,
     firstAdmin,
     isServing: access.isServing,
-    isLookDue: nextLookMs(memory, snapshot) <= 0,
+    isCheckDue: nextLookMs(memory, snapshot) <= 0,
     client: coderdClient(undefined, { snapshot, environment }),
   };
   const present = passwordSecret.status === "fulfilled" ? passwordSecret.value : undefined;

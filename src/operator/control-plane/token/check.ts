@@ -22,7 +22,7 @@ export interface TokenRun {
    * Whether coderd's own Service selects its pods, so that tokens may be sent there, and whether one is
    * ready.
    */
-  readonly isServed: boolean;
+  readonly serviceSelectsPods: boolean;
   readonly isServing: boolean;
   /** Namespace of the operator. */
   readonly tenancy: Pick<Tenancy, "operatorNamespace">;

@@ -11,7 +11,7 @@ import { type IssueReason, isCopiedToken } from "../../../coder/operator-access/
 import type { AccessFailure } from "../../coderd/access-failure.ts";
 import { rotationRequest } from "../../names.ts";
 import type { SecretKey } from "../../normalize.ts";
-import { lookAgainAt } from "../own-secret.ts";
+import { searchAgain } from "../own-secret.ts";
 import { databaseVariable } from "../references.ts";
 import { checkToken, type TokenCheck, type TokenRun, wasGood } from "./check.ts";
 import { connectionUrl, withHost } from "./database.ts";
@@ -108,7 +108,7 @@ async function reread(
   { state, run }: { readonly state: TokenState; readonly run: TokenRun },
 ): Step {
   const { memory, own, ports } = run.environment;
-  lookAgainAt(memory.tokenSecret);
+  searchAgain(memory.tokenSecret);
   const fresh = await own.readUncached([ref.name]);
   if (!fresh) return { overtaken: true };
   const [present] = fresh.secrets;

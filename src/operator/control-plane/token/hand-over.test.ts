@@ -28,7 +28,7 @@ function database() {
       token = undefined;
       return succeeded(1);
     },
-    look: async () => failed({ kind: "unreachable", message: "no inspection" }),
+    inspect: async () => failed({ kind: "unreachable", message: "no inspection" }),
   };
   return {
     access,

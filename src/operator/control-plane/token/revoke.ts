@@ -101,7 +101,7 @@ async function revokeAtDatabase(run: TokenRun): Promise<AccessFailure | undefine
  * revoked.
  */
 async function revokeAtCoderd(run: TokenRun): Promise<boolean> {
-  if (!run.isServed) return false;
+  if (!run.serviceSelectsPods) return false;
   const { uid } = run.snapshot.controlPlane.identity;
   const tokens = ownTokens(run.snapshot).filter((token) => !isCopiedToken(token, uid));
   for (const token of tokens) {

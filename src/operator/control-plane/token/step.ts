@@ -23,7 +23,7 @@ const RENEWAL_FAILED = "RenewalFailed";
 export async function ensureOperatorAccess(
   snapshot: Snapshot,
   environment: Environment,
-  served: Pick<TokenRun, "isServed" | "isServing" | "tenancy">,
+  served: Pick<TokenRun, "serviceSelectsPods" | "isServing" | "tenancy">,
 ): Promise<ControlPlaneResult<string>> {
   const run: TokenRun = { snapshot, environment, ...served };
   const access = snapshot.controlPlane.operatorAccess;

@@ -67,9 +67,9 @@ async function superfluous(
 ): Promise<readonly KeyRecord[]> {
   if (retired.length <= MAX_RETIRED) return [];
   const { organizationID = "", controlPlaneURL } = statusOf(state);
-  const sight = await observeDaemons(organizationID);
-  if (!sight.seen) return [];
-  const online = sight.value.filter(({ status }) => status !== "offline").map(({ keyId }) => keyId);
+  const observation = await observeDaemons(organizationID);
+  if (!observation.seen) return [];
+  const online = observation.value.filter(({ status }) => status !== "offline").map(({ keyId }) => keyId);
   const isSeen = (record: KeyRecord) =>
     record.organizationID === organizationID && isSameService(record.controlPlaneURL, controlPlaneURL);
   const unused = retired
@@ -102,12 +102,12 @@ async function daemonsLeft(
   { snapshot, observeDaemons }: KeyRun,
 ): Promise<string | undefined> {
   const status = statusOf(state);
-  const sight = await observeDaemons(status.organizationID ?? "");
-  if (!sight.seen && isListingForbidden(sight.failure))
+  const observation = await observeDaemons(status.organizationID ?? "");
+  if (!observation.seen && isListingForbidden(observation.failure))
     return isComplete(snapshot.deployment) ? undefined : ALL_PODS;
-  if (!sight.seen) return CODERD_ANSWERS;
+  if (!observation.seen) return CODERD_ANSWERS;
   const { provisioner } = snapshot;
-  const seen = { ...snapshot, daemons: sight.value };
+  const seen = { ...snapshot, daemons: observation.value };
   const { connected, silent, buildingWithOldKey } = connectionsOf(provisioner, status, seen);
   if (silent.length > 0 || (connected === 0 && provisioner.replicas > 0))
     return `the daemons are connected with the new key (${connected} of ${provisioner.replicas})`;

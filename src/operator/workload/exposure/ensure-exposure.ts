@@ -16,7 +16,7 @@ import { missingIngressClass } from "./ingress-class.ts";
 /** Polling interval for missing Gateway API kinds. It causes no requests while they are missing. */
 const GATEWAY_RETRY_MS = 2_000;
 
-interface Surroundings {
+interface ExposureContext {
   readonly owner: Owner;
   readonly missingGatewayKind: Kind | undefined;
   /** Absent if the operator is not permitted to read them. */
@@ -28,7 +28,7 @@ interface Surroundings {
  * between both, the new ones are created before the old ones are deleted.
  */
 export async function ensureExposure(
-  { owner, missingGatewayKind, ingressClasses }: Surroundings,
+  { owner, missingGatewayKind, ingressClasses }: ExposureContext,
   { children }: { readonly children: Pick<Children, "apply" | "converge"> },
   exposed: Exposed,
 ): Promise<StepResult<object>> {

@@ -1,7 +1,7 @@
 import type { Pod } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
-import { podTrouble } from "./pod-trouble.ts";
+import { podProblem } from "./pod-problem.ts";
 
 /** Output of Coder 2.36.1: coderd/ai_providers_migrate.go, with the prefixes of its callers. */
 const SEED = "error: create coder API: seed ai providers from env: ";
@@ -27,5 +27,5 @@ test.each([
     lastState: { terminated },
   };
   const pod = stored<Pod>({ status: { phase: "Running", containerStatuses: [coder] } } as unknown as Pod);
-  expect(podTrouble(pod, 0)).toMatchObject({ kind: "found", message: expect.stringMatching(advice) });
+  expect(podProblem(pod, 0)).toMatchObject({ kind: "found", message: expect.stringMatching(advice) });
 });

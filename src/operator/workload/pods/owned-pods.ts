@@ -13,7 +13,7 @@ import { managedByUs } from "../../managed-objects.ts";
 import { commonLabelNames, commonLabels, identityOf, type Labels, type Parent } from "../../names.ts";
 import { defined } from "../../normalize.ts";
 import type { ContainerStatus } from "./container-end.ts";
-import { podTrouble } from "./pod-trouble.ts";
+import { podProblem } from "./pod-problem.ts";
 
 /** Index of pods and of the objects that run them, by the labels that connect them. */
 export const POD_OWNER_INDEX = "podOwner";
@@ -93,10 +93,10 @@ function imagesOf(pod: Stored<Pod> | undefined): string {
 
 /** The parts of a pod that the controllers report, except for times. */
 function digestOf(pod: Stored<Pod>): string {
-  const trouble = podTrouble(pod, Number.POSITIVE_INFINITY);
+  const problem = podProblem(pod, Number.POSITIVE_INFINITY);
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
   const restarts = [...initContainerStatuses, ...containerStatuses].map(({ restartCount }) => restartCount);
-  const message = trouble?.kind === "found" ? trouble.message : "";
+  const message = problem?.kind === "found" ? problem.message : "";
   const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
   return [ready?.status, ready?.reason, restarts.join("+"), message].join(" ");
 }
@@ -113,7 +113,7 @@ export function templateOf({ metadata }: Stored<Pod>): string | undefined {
 
 /** Whether the kubelet reports the pod as ready, and the pod is not crash-looping. */
 export function isSteadyPod(pod: Stored<Pod>, now: number): boolean {
-  return isReadyPod(pod) && podTrouble(pod, now)?.kind !== "found";
+  return isReadyPod(pod) && podProblem(pod, now)?.kind !== "found";
 }
 
 function trimPod({ apiVersion, kind, metadata, status = {} }: Stored<Pod>): Stored<Pod> {

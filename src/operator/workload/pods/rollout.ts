@@ -10,7 +10,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import { templateOf } from "./owned-pods.ts";
-import { podTrouble, short, worst } from "./pod-trouble.ts";
+import { podProblem, short, worst } from "./pod-problem.ts";
 import type { PodWarnings } from "./warnings.ts";
 
 /**
@@ -104,12 +104,12 @@ type Again = { readonly recheckMs?: number };
 
 function causeOf(deployment: Deployment, seen: PodsSeen): (StallCause & Again) | Again {
   if (!isObserved(deployment)) return {};
-  const troubles = newest(seen.pods).flatMap(
-    (pod) => podTrouble(pod, seen.now, seen.warnings?.get(pod.metadata.uid)) ?? [],
+  const problems = newest(seen.pods).flatMap(
+    (pod) => podProblem(pod, seen.now, seen.warnings?.get(pod.metadata.uid)) ?? [],
   );
-  const waits = troubles.flatMap(({ afterMs }) => afterMs ?? []);
+  const waits = problems.flatMap(({ afterMs }) => afterMs ?? []);
   const again = waits.length > 0 ? { recheckMs: Math.min(...waits) } : {};
-  const found = worst(troubles);
+  const found = worst(problems);
   const refusal = refusalOf(deployment, seen);
   if (refusal !== undefined) {
     // An existing pod is more informative than a rejected one, and the rejection may already be outdated.

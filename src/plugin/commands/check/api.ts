@@ -49,29 +49,29 @@ export async function crdFinding(
 }
 
 /** How many of the objects the user may list. */
-export type Sight = "all" | "some" | "none";
+export type Visibility = "all" | "some" | "none";
 
 /** All custom resources that the user may list, and for how many of the kinds this holds. */
 export async function ourObjects(
   { client }: Cluster,
   gaps: Gaps,
   namespace: string | undefined,
-): Promise<{ readonly objects: readonly Found[]; readonly sight: Sight }> {
+): Promise<{ readonly objects: readonly Found[]; readonly visibility: Visibility }> {
   const lists = await Promise.all(
     OUR_KINDS.map(async ({ kind }) =>
       (await gaps.list(client, kind, { namespace }))?.map((object) => ({ kind, object })),
     ),
   );
   const readable = lists.filter((each) => each !== undefined);
-  const sight = readable.length === 0 ? "none" : readable.length < lists.length ? "some" : "all";
-  return { objects: readable.flat(), sight };
+  const visibility = readable.length === 0 ? "none" : readable.length < lists.length ? "some" : "all";
+  return { objects: readable.flat(), visibility };
 }
 
 /** A finding is good only if all objects could be read. */
-export function asSeen(found: Finding, sight: Sight): Finding {
+export function limitedBy(found: Finding, visibility: Visibility): Finding {
   const { what, verdict, message } = found;
-  if (verdict !== "good" || sight === "all") return found;
-  if (sight === "none") return finding(what, "unknown", "The objects could not be read.");
+  if (verdict !== "good" || visibility === "all") return found;
+  if (visibility === "none") return finding(what, "unknown", "The objects could not be read.");
   return finding(what, "note", `${message} Some objects could not be read.`);
 }
 

@@ -5,18 +5,18 @@ import { gapLines, mark, paragraph } from "../../terminal/lines.ts";
 import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import {
-  asSeen,
   complaintFinding,
   crdFinding,
   deprecationFinding,
   finalizerFindings,
+  limitedBy,
   ourObjects,
 } from "./api.ts";
 import { findOperators, operatorFindings } from "./operator.ts";
+import { permissionsFinding } from "./permissions.ts";
 import { podFinding } from "./pods.ts";
 import { replicaFindings } from "./replica-network.ts";
 import { type CheckReport, finding } from "./report.ts";
-import { rightsFinding } from "./rights.ts";
 
 export const check: Command = {
   name: "check",
@@ -53,9 +53,9 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
   const operators = await findOperators(cluster, gaps, operatorNamespace);
   const now = cluster.now();
   const [operator] = operators ?? [];
-  const [installed, rights, crds, { objects, sight }] = await Promise.all([
+  const [installed, rights, crds, { objects, visibility }] = await Promise.all([
     operators ? operatorFindings(operator, cluster, { gaps, now, version: context.version }) : [UNSEEN],
-    operator ? [await rightsFinding(operator, cluster, gaps)] : [],
+    operator ? [await permissionsFinding(operator, cluster, gaps)] : [],
     crdFinding(cluster, operator, gaps),
     ourObjects(cluster, gaps, cluster.chosenNamespace),
   ]);
@@ -69,7 +69,7 @@ async function checkReport(context: Context, operatorNamespace: string | undefin
     ...(await replicaFindings(objects, cluster, gaps)),
     ...finalizerFindings(objects, now),
   ];
-  const seen = ofObjects.map((each) => asSeen(each, sight));
+  const seen = ofObjects.map((each) => limitedBy(each, visibility));
   return { findings: [...several, ...installed, ...rights, crds, ...seen], gaps: gaps.lines };
 }
 

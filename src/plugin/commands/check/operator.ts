@@ -1,10 +1,10 @@
 import { Deployment, Lease, Pod, type Stored } from "kube-controller-runtime";
 import { LEASE_NAME, MANAGER_NAME } from "../../../operator/names.ts";
-import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
+import { podProblem } from "../../../operator/workload/pods/pod-problem.ts";
 import { type Cluster, listAll } from "../../cluster.ts";
 import type { Gaps } from "../../gaps.ts";
+import { leaseNamespaceOf, missingLeasePermissions } from "./permissions.ts";
 import { type Finding, finding } from "./report.ts";
-import { leaseNamespaceOf, missingLeaseRights } from "./rights.ts";
 
 /** The label that the chart adds to all objects of the operator itself. */
 export const OPERATOR_SELECTOR = `app.kubernetes.io/name=${MANAGER_NAME}`;
@@ -70,8 +70,8 @@ async function runningFinding(
   if (wanted > 0 && available >= wanted) return finding(what, "good", numbers);
   const { namespace } = metadata;
   const pods = await gaps.list(client, Pod, { namespace, labelSelector: OPERATOR_SELECTOR });
-  const trouble = pods?.map((pod) => podTrouble(pod, now)).find((each) => each?.kind === "found");
-  const why = trouble?.kind === "found" ? ` ${trouble.message}` : "";
+  const problem = pods?.map((pod) => podProblem(pod, now)).find((each) => each?.kind === "found");
+  const why = problem?.kind === "found" ? ` ${problem.message}` : "";
   return finding(what, "wrong", `${numbers}${why}`);
 }
 
@@ -91,7 +91,7 @@ async function leaderFinding(
   const ago = `renewed ${Math.max(0, seconds)}s ago`;
   if (holderIdentity && seconds <= leaseDurationSeconds)
     return finding(what, "good", `"${holderIdentity}" holds the Lease, ${ago}.`);
-  const refused = await missingLeaseRights(operator, cluster, gaps);
+  const refused = await missingLeasePermissions(operator, cluster, gaps);
   if (refused)
     return finding(what, "wrong", `No replica leads: ${refused}. Update its role with helm upgrade.`);
   const state =

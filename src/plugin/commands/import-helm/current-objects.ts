@@ -16,7 +16,7 @@ import type { Release } from "./release.ts";
 import { ValuesReader } from "./values.ts";
 
 /** The current objects, and the kinds that could be read. */
-export interface Running {
+export interface CurrentObjects {
   readonly objects: readonly KubeObject[];
   readonly kinds: readonly string[];
 }
@@ -24,7 +24,11 @@ export interface Running {
 /**
  * Reads the current objects of a release. Kinds that the user may not read are excluded from the comparison.
  */
-export async function running({ client }: Cluster, release: Release, gaps: Gaps): Promise<Running> {
+export async function currentObjects(
+  { client }: Cluster,
+  release: Release,
+  gaps: Gaps,
+): Promise<CurrentObjects> {
   const { namespace } = release;
   const readings = objectsOf(release).map(async ([kind, name]) => {
     if (name === undefined) return { kind: kind.kind, object: undefined };

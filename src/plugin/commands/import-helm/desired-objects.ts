@@ -24,7 +24,7 @@ const UNKNOWN = "";
 const COMPUTED = "(computed)";
 
 /** The objects that the operator would create from a manifest, built by the operator's own functions. */
-export function wouldRun(manifest: Manifest): KubeObject[] {
+export function desiredObjects(manifest: Manifest): KubeObject[] {
   switch (manifest.kind) {
     case "CoderControlPlane":
       return ofControlPlane(asStored<CoderControlPlane>(manifest));

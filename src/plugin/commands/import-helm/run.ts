@@ -1,7 +1,7 @@
 import { type Answer, answer, CommandError, type Context, EXIT, type Given } from "../../command.ts";
 import { Gaps } from "../../gaps.ts";
-import { running } from "./current-objects.ts";
-import { wouldRun } from "./desired-objects.ts";
+import { currentObjects } from "./current-objects.ts";
+import { desiredObjects } from "./desired-objects.ts";
 import { differences } from "./differences.ts";
 import { checkedName, releaseInCluster, releaseInFile } from "./find-release.ts";
 import { type Checked, checkLines, type Imported, manifestLines } from "./format.ts";
@@ -17,7 +17,7 @@ export async function run(context: Context, { arguments: [typed = ""], flags }: 
   const imported: Imported = { release: { name, chart, version }, ...translate(release) };
   if (flags.check !== true) return { ...answer(imported, manifestLines), whole: true };
   const gaps = new Gaps();
-  const { objects, kinds } = await running(await context.connect(), release, gaps);
+  const { objects, kinds } = await currentObjects(await context.connect(), release, gaps);
   const found = differences(objects, builtFrom(imported.manifest), kinds);
   const checked: Checked = { ...imported, differences: found, gaps: gaps.lines };
   const isOpen = gaps.lines.length > 0 || found.some(({ because }) => because === undefined);
@@ -37,7 +37,7 @@ async function releaseOf(
 /** The builders expect validated objects, but values may contain anything. */
 function builtFrom(manifest: Manifest) {
   try {
-    return wouldRun(manifest);
+    return desiredObjects(manifest);
   } catch {
     throw new CommandError(
       "Kubernetes would reject some of the values, so nothing can be compared. To find them, apply the printed manifest with --dry-run=server.",

@@ -13,7 +13,7 @@ import { managedByUs } from "../../../operator/managed-objects.ts";
 import { MANAGED_BY_LABEL, MANAGER_NAME, ownershipMarks } from "../../../operator/names.ts";
 import { HTTPRoute, ListenerSet } from "../../../operator/workload/exposure/gateway.ts";
 import { listAll } from "../../cluster.ts";
-import type { Released } from "./released.ts";
+import type { ReleaseTarget } from "./target.ts";
 
 /** Kinds that the chart and the operator create under the same names, except the Deployment. */
 const SHARED: readonly Kind[] = [Service, ServiceAccount, Ingress, HTTPRoute, ListenerSet];
@@ -26,18 +26,18 @@ const WRITERS = [MANAGER_NAME, "kubectl-coder"];
  * them without flags: Helm's metadata, no owner, and Helm's ownership of all fields that the operator set.
  * Resolves with the objects that were handed over.
  */
-export async function handOver(released: Released): Promise<string[]> {
+export async function handOver(target: ReleaseTarget): Promise<string[]> {
   const handed: string[] = [];
   for (const kind of SHARED) {
-    for (const child of await childrenOf(released, kind)) {
-      await handOverChild(released, kind, child);
+    for (const child of await childrenOf(target, kind)) {
+      await handOverChild(target, kind, child);
       handed.push(`${kind.kind} "${child.metadata.name}"`);
     }
   }
   return handed;
 }
 
-async function childrenOf({ client, object, ref }: Released, kind: Kind): Promise<Stored<KubeObject>[]> {
+async function childrenOf({ client, object, ref }: ReleaseTarget, kind: Kind): Promise<Stored<KubeObject>[]> {
   const { namespace } = ref;
   const { labelSelector } = managedByUs;
   const children = await listAll(client, kind, { namespace, labelSelector }).catch((error) => {
@@ -49,7 +49,7 @@ async function childrenOf({ client, object, ref }: Released, kind: Kind): Promis
 }
 
 async function handOverChild(
-  { client, object, ref, release, helms }: Released,
+  { client, object, ref, release, helmLabels }: ReleaseTarget,
   kind: Kind,
   { metadata }: Stored<KubeObject>,
 ): Promise<void> {
@@ -61,11 +61,11 @@ async function handOverChild(
     [ownershipMarks.applied]: null,
     [ownershipMarks.handOver]: null,
   };
-  const labels = { ...helms, [MANAGED_BY_LABEL]: "Helm" };
-  const marked = await client.mergePatch(kind, target, {
+  const labels = { ...helmLabels, [MANAGED_BY_LABEL]: "Helm" };
+  const handedOver = await client.mergePatch(kind, target, {
     metadata: { ownerReferences, annotations, labels },
   });
-  const managedFields = giveFields(marked.metadata.managedFields, { from: WRITERS, to: "helm" });
-  const { resourceVersion } = marked.metadata;
+  const managedFields = giveFields(handedOver.metadata.managedFields, { from: WRITERS, to: "helm" });
+  const { resourceVersion } = handedOver.metadata;
   await client.mergePatch(kind, target, { metadata: { resourceVersion, managedFields } });
 }

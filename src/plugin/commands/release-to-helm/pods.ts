@@ -10,8 +10,8 @@ import {
 } from "kube-controller-runtime";
 import { type Labels, MANAGED_BY_LABEL, selectorOf } from "../../../operator/names.ts";
 import { listAll } from "../../cluster.ts";
-import { awaited, type Released } from "./released.ts";
-import { seenByLabels, serveBy } from "./serve.ts";
+import { switchService, untilEndpointsReady } from "./switch-service.ts";
+import { type ReleaseTarget, waitFor } from "./target.ts";
 
 /** Keeps a ReplicaSet, which stores the pod template, until another one has its pods. */
 const FINALIZER = "coder.com/release-to-helm";
@@ -22,68 +22,74 @@ const TEMPLATE_HASH = "pod-template-hash";
  * that Helm replaces them by a rolling update. No pod is stopped, and the Service always has endpoints. The
  * next run continues an interrupted one.
  */
-export async function movePods(released: Released): Promise<void> {
-  const sets = await orphanPods(released);
-  await labelPods(released, released.ours, released.both);
-  await serveBy(released, released.both);
-  await labelPods(released, released.ours, chartLabels(released));
+export async function movePods(target: ReleaseTarget): Promise<void> {
+  const sets = await orphanPods(target);
+  await labelPods(target, target.operatorLabels, target.transitionLabels);
+  await switchService(target, target.transitionLabels);
+  await labelPods(target, target.operatorLabels, chartLabels(target));
   // Otherwise a new ReplicaSet would not find the pods yet, and would create others.
-  await seenByLabels(released, released.helms);
-  for (const set of sets) await createAdoptable(released, set);
-  await serveBy(released, released.helms);
-  await forgetSets(released);
+  await untilEndpointsReady(target, target.helmLabels);
+  for (const set of sets) await createAdoptable(target, set);
+  await switchService(target, target.helmLabels);
+  await forgetSets(target);
 }
 
 /** Removes the operator's pods after the Service has stopped using them. */
-export async function dropPods(released: Released): Promise<void> {
-  await deleteDeployment(released, "Background");
-  await forgetSets(released);
+export async function dropPods(target: ReleaseTarget): Promise<void> {
+  await deleteDeployment(target, "Background");
+  await forgetSets(target);
 }
 
 /** The operator's ReplicaSets, after Kubernetes has orphaned their pods. */
-async function orphanPods(released: Released): Promise<Stored<ReplicaSet>[]> {
-  const { client, ref, ours } = released;
-  await deleteDeployment(released, "Orphan");
-  const sets = await setsOf(released);
+async function orphanPods(target: ReleaseTarget): Promise<Stored<ReplicaSet>[]> {
+  const { client, ref, operatorLabels } = target;
+  await deleteDeployment(target, "Orphan");
+  const sets = await setsOf(target);
   for (const { metadata, spec } of sets) {
     const { name, finalizers = [], deletionTimestamp } = metadata;
     if (deletionTimestamp) continue;
     const kept = spec?.replicas ? { metadata: { finalizers: [...finalizers, FINALIZER] } } : undefined;
-    const target = { namespace: ref.namespace, name };
-    if (kept) await client.mergePatch(ReplicaSets, target, kept);
-    await client.delete(ReplicaSets, target, { propagation: "Orphan" });
+    const set = { namespace: ref.namespace, name };
+    if (kept) await client.mergePatch(ReplicaSets, set, kept);
+    await client.delete(ReplicaSets, set, { propagation: "Orphan" });
   }
-  await awaited(released, { what: "Kubernetes did not release the pods of the Deployment" }, async () => {
-    const pods = await listAll(client, Pod, { namespace: ref.namespace, labelSelector: selectorOf(ours) });
+  await waitFor(target, { what: "Kubernetes did not release the pods of the Deployment" }, async () => {
+    const pods = await listAll(client, Pod, {
+      namespace: ref.namespace,
+      labelSelector: selectorOf(operatorLabels),
+    });
     return pods.some(({ metadata }) => metadata.ownerReferences?.length) ? undefined : true;
   });
-  return (await setsOf(released)).filter(({ spec }) => spec?.replicas);
+  return (await setsOf(target)).filter(({ spec }) => spec?.replicas);
 }
 
 /** Deletes the Deployment if the operator owns it, and waits until it is gone. */
-async function deleteDeployment(released: Released, propagation: "Orphan" | "Background"): Promise<void> {
-  const { client, ref, ours } = released;
-  await awaited(released, { what: `Deployment "${ref.name}" was not deleted` }, async () => {
+async function deleteDeployment(target: ReleaseTarget, propagation: "Orphan" | "Background"): Promise<void> {
+  const { client, ref, operatorLabels } = target;
+  await waitFor(target, { what: `Deployment "${ref.name}" was not deleted` }, async () => {
     const present = await find(client, Deployment, ref);
-    if (!present || !isDeepStrictEqual(present.spec?.selector.matchLabels, ours)) return true;
+    if (!present || !isDeepStrictEqual(present.spec?.selector.matchLabels, operatorLabels)) return true;
     const { uid, deletionTimestamp } = present.metadata;
     if (!deletionTimestamp) await client.delete(Deployment, ref, { uid, propagation });
     return undefined;
   });
 }
 
-function setsOf({ client, ref, ours }: Released): Promise<Stored<ReplicaSet>[]> {
-  return listAll(client, ReplicaSets, { namespace: ref.namespace, labelSelector: selectorOf(ours) });
+function setsOf({ client, ref, operatorLabels }: ReleaseTarget): Promise<Stored<ReplicaSet>[]> {
+  return listAll(client, ReplicaSets, {
+    namespace: ref.namespace,
+    labelSelector: selectorOf(operatorLabels),
+  });
 }
 
 /** Replaces the operator's labels by those of the chart. */
-function chartLabels({ ours, helms }: Released): Record<string, string | null> {
-  const gone = Object.keys(ours).map((label) => [label, null]);
-  return { ...Object.fromEntries(gone), ...helms, [MANAGED_BY_LABEL]: "Helm" };
+function chartLabels({ operatorLabels, helmLabels }: ReleaseTarget): Record<string, string | null> {
+  const gone = Object.keys(operatorLabels).map((label) => [label, null]);
+  return { ...Object.fromEntries(gone), ...helmLabels, [MANAGED_BY_LABEL]: "Helm" };
 }
 
 async function labelPods(
-  { client, ref: { namespace } }: Released,
+  { client, ref: { namespace } }: ReleaseTarget,
   selected: Labels,
   labels: Readonly<Record<string, string | null>>,
 ): Promise<void> {
@@ -93,11 +99,11 @@ async function labelPods(
 }
 
 /** A ReplicaSet with the labels of the chart for the pods of one of the operator's. */
-async function createAdoptable(released: Released, { metadata, spec }: Stored<ReplicaSet>): Promise<void> {
-  const { client, ref, helms, both } = released;
+async function createAdoptable(target: ReleaseTarget, { metadata, spec }: Stored<ReplicaSet>): Promise<void> {
+  const { client, ref, helmLabels, transitionLabels } = target;
   const template = spec?.template;
   const hash = { [TEMPLATE_HASH]: template?.metadata?.labels?.[TEMPLATE_HASH] ?? "" };
-  const merged = { ...template?.metadata?.labels, ...both, ...chartLabels(released) };
+  const merged = { ...template?.metadata?.labels, ...transitionLabels, ...chartLabels(target) };
   const labels = Object.fromEntries(
     Object.entries(merged).filter((entry): entry is [string, string] => entry[1] !== null),
   );
@@ -107,7 +113,7 @@ async function createAdoptable(released: Released, { metadata, spec }: Stored<Re
       metadata: { namespace: ref.namespace, name, labels },
       spec: {
         replicas: spec?.replicas ?? 1,
-        selector: { matchLabels: { ...helms, ...hash } },
+        selector: { matchLabels: { ...helmLabels, ...hash } },
         template: { ...template, metadata: { ...template?.metadata, labels } },
       },
     });
@@ -117,9 +123,9 @@ async function createAdoptable(released: Released, { metadata, spec }: Stored<Re
 }
 
 /** Removes the finalizer of the ReplicaSets that were kept for their templates. */
-async function forgetSets(released: Released): Promise<void> {
-  const { client, ref } = released;
-  for (const { metadata } of await setsOf(released)) {
+async function forgetSets(target: ReleaseTarget): Promise<void> {
+  const { client, ref } = target;
+  for (const { metadata } of await setsOf(target)) {
     const { name, finalizers = [] } = metadata;
     if (!finalizers.includes(FINALIZER)) continue;
     const others = finalizers.filter((finalizer) => finalizer !== FINALIZER);

@@ -13,7 +13,7 @@ import type { OutputStyle } from "../../terminal/output-style.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { handOver } from "./hand-over.ts";
 import { dropPods, movePods } from "./pods.ts";
-import { awaited, CHART_NAME, type Released, releasedOf, serviceOf } from "./released.ts";
+import { CHART_NAME, type ReleaseTarget, releaseTarget, serviceOf, waitFor } from "./target.ts";
 
 /** Maximum time for a running operator to confirm the pause. */
 const PAUSE_MS = 15_000;
@@ -30,26 +30,23 @@ interface ReleasedReport {
 /** Hands a control plane over to a Helm release; the comment of each step says what it preserves. */
 export async function run(context: Context, given: Given): Promise<Answer> {
   const cluster = await context.connect();
-  const released = await releasedBy(cluster, context, given);
+  const target = await releasedBy(cluster, context, given);
   const gaps = new Gaps();
-  const notes = [...(await pauseOperator(released)), ...(await dependents(released, gaps))];
-  const { selector } = (await serviceOf(released)).spec ?? {};
-  if (isDeepStrictEqual(selector, released.helms)) await dropPods(released);
-  else await movePods(released);
-  const handedOver = await handOver(released);
-  const { release, ref } = released;
+  const notes = [...(await pauseOperator(target)), ...(await dependents(target, gaps))];
+  const { selector } = (await serviceOf(target)).spec ?? {};
+  if (isDeepStrictEqual(selector, target.helmLabels)) await dropPods(target);
+  else await movePods(target);
+  const handedOver = await handOver(target);
+  const { release, ref } = target;
   const object = typedName(CoderControlPlane, ref);
-  return answer(
-    { object, release, handedOver, next: next(released), notes: [...notes, ...gaps.lines] },
-    lines,
-  );
+  return answer({ object, release, handedOver, next: next(target), notes: [...notes, ...gaps.lines] }, lines);
 }
 
 async function releasedBy(
   cluster: Cluster,
   context: Context,
   { arguments: [typed = ""], flags }: Given,
-): Promise<Released> {
+): Promise<ReleaseTarget> {
   const { kind, object } = await findObject(
     cluster,
     typed.includes("/") ? typed : typedName(CoderControlPlane, { name: typed }),
@@ -61,7 +58,7 @@ async function releasedBy(
     typeof flag === "string" ? flag : CHART_NAME,
   );
   const names = { release: release ?? CHART_NAME, nameOverride: nameOverride ?? CHART_NAME };
-  return releasedOf(cluster.client, context, { object: controlPlane, ...names });
+  return releaseTarget(cluster.client, context, { object: controlPlane, ...names });
 }
 
 /** Throws if the pods or the address could not be preserved. */
@@ -82,8 +79,8 @@ function refuse({ metadata, status }: Stored<CoderControlPlane>): void {
 /**
  * Stops the operator from reverting the changes. Resolves with a remark if no operator confirms the pause.
  */
-async function pauseOperator(released: Released): Promise<string[]> {
-  const { client, ref } = released;
+async function pauseOperator(target: ReleaseTarget): Promise<string[]> {
+  const { client, ref } = target;
   const annotations = { [PAUSE_ANNOTATION]: "true" };
   await client.mergePatch(CoderControlPlane, ref, { metadata: { annotations } });
   try {
@@ -91,11 +88,7 @@ async function pauseOperator(released: Released): Promise<string[]> {
       const { status } = await client.get(CoderControlPlane, ref);
       return findCondition(status?.conditions, "Paused")?.status === "True" ? true : undefined;
     };
-    await awaited(
-      released,
-      { what: "The operator did not confirm the pause", withinMs: PAUSE_MS },
-      confirmed,
-    );
+    await waitFor(target, { what: "The operator did not confirm the pause", timeoutMs: PAUSE_MS }, confirmed);
     return [];
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
@@ -106,7 +99,7 @@ async function pauseOperator(released: Released): Promise<string[]> {
 }
 
 /** Objects that refer to the control plane and must be deleted first. */
-async function dependents({ client, ref }: Released, gaps: Gaps): Promise<string[]> {
+async function dependents({ client, ref }: ReleaseTarget, gaps: Gaps): Promise<string[]> {
   const { namespace, name } = ref;
   const kinds: readonly Kind<CoderProvisioner | CoderWorkspaceProxy>[] = [
     CoderProvisioner,
@@ -126,13 +119,13 @@ async function dependents({ client, ref }: Released, gaps: Gaps): Promise<string
   ];
 }
 
-function next({ release, ref, object, helms }: Released): string[] {
+function next({ release, ref, object, helmLabels }: ReleaseTarget): string[] {
   const { namespace, name } = ref;
   const version = versionOfImage(object.spec?.image ?? "")?.replace(/^v/, "");
   const pinned = version ? ` --version ${version}` : "";
   return [
     `helm upgrade --install ${release} coder-v2/coder --namespace ${namespace}${pinned} --values values.yaml`,
-    `kubectl -n ${namespace} rollout status deployment/${helms["app.kubernetes.io/name"]}`,
+    `kubectl -n ${namespace} rollout status deployment/${helmLabels["app.kubernetes.io/name"]}`,
     `kubectl -n ${namespace} delete codercontrolplane ${name}`,
   ];
 }

@@ -68,7 +68,7 @@ export function gatewaySecrets(object: Exposable, gateways: Gateways): Certifica
     const listeners = gateways.get(keyOf(ref))?.spec?.listeners ?? [];
     return listeners
       .filter(({ name }) => sectionName === undefined || sectionName === name)
-      .filter(({ hostname }) => hosts.some((host) => isServed(host, hostname)))
+      .filter(({ hostname }) => hosts.some((host) => matchesHostname(host, hostname)))
       .flatMap((listener) =>
         secretsOf(listener, { namespace: ref.namespace, servedBy: `Gateway ${ref.name}` }),
       );
@@ -83,7 +83,7 @@ function secretsOf({ tls }: Listener, { namespace: own, servedBy }: Omit<Certifi
 }
 
 /** By the rules of the Gateway API: a wildcard matches one label or more. */
-function isServed(host: string, hostname: string | undefined): boolean {
+function matchesHostname(host: string, hostname: string | undefined): boolean {
   if (!hostname || hostname === host) return true;
   return hostname.startsWith("*.") && host.endsWith(hostname.slice(1));
 }

@@ -97,5 +97,5 @@ async function certificates(exposed: readonly Exposable[], client: Client, gaps:
     exposed.flatMap(parentsOf).map(({ ref }) => ref),
   );
   const named = exposed.flatMap((object) => certificateSecrets(object, gateways));
-  return { gateways, secrets: await gaps.lookedUp(client, Secret, named) };
+  return { gateways, secrets: await gaps.getAll(client, Secret, named) };
 }

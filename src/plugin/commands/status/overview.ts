@@ -3,7 +3,7 @@ import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import type { ControlPlaneReport, StatusReport } from "./report.ts";
-import { moodOf, problemLines, screen } from "./screen.ts";
+import { levelOf, problemLines, screen } from "./screen.ts";
 
 /** A screen for one control plane, a table for several; gaps come last. */
 export function statusLines(
@@ -62,7 +62,7 @@ function overview(reports: readonly ControlPlaneReport[], style: OutputStyle): L
       ? `${first.object} ${first.reason}${rest.length > 0 ? ` and ${rest.length} more` : ""}`
       : "-";
     return [
-      mark(moodOf(report), style),
+      mark(levelOf(report), style),
       span(namespace),
       span(name, "bold"),
       span(paused ? "paused" : (ready?.reason ?? "-")),

@@ -21,9 +21,9 @@ import { type EntityObject, entityNameOf } from "../../../operator/inside/object
 import { defined } from "../../../operator/normalize.ts";
 import { isPaused } from "../../../operator/pause.ts";
 import { BUSY_MARKS, isReadyPod, isSteadyPod } from "../../../operator/workload/pods/owned-pods.ts";
-import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
+import { podProblem } from "../../../operator/workload/pods/pod-problem.ts";
 import { typedName } from "../../objects.ts";
-import { type QueueObservation, seenIn } from "./queues.ts";
+import { poolActivity, type QueueObservation } from "./queues.ts";
 import type { EntityReport, EventReport, PoolReport, ProxyReport, State } from "./report.ts";
 
 export function stateOf(conditions: readonly Condition[] | undefined, type: string): State | undefined {
@@ -55,7 +55,7 @@ export function poolReport(object: Stored<CoderProvisioner>, sources: PoolSource
     daemons: status?.readyReplicas ?? 0,
     wanted: status?.desiredReplicas ?? spec?.replicas ?? provisionerDefaults.replicas,
     ...reported(object, sources),
-    ...(sources.queue ? seenIn(sources.queue, object, steady) : {}),
+    ...(sources.queue ? poolActivity(sources.queue, object, steady) : {}),
     ...defined({ limits, organization: organization || undefined }),
     tags: spec?.tags ?? {},
   };
@@ -70,7 +70,7 @@ function reported(
   { pods, now }: Pick<PoolSources, "pods" | "now">,
 ) {
   if (!spec?.autoscaling) return {};
-  const isFailing = (pod: Stored<Pod>) => podTrouble(pod, now)?.kind === "found";
+  const isFailing = (pod: Stored<Pod>) => podProblem(pod, now)?.kind === "found";
   const busy = pods?.filter((pod) => isBusy(pod) && !isFailing(pod)).length;
   const unsteady = pods?.filter((pod) => isReadyPod(pod) && isFailing(pod)).length ?? 0;
   const idle = busy === undefined ? undefined : Math.max(0, (status?.readyReplicas ?? 0) - unsteady - busy);

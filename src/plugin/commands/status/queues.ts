@@ -69,7 +69,7 @@ function shown<T>(asked: PromiseSettledResult<T>, otherwise: string, gaps: Gaps)
  * coderd lists a daemon for a while after its end: if the pods are known, only daemons whose pod is ready and
  * not terminating count.
  */
-export function seenIn(
+export function poolActivity(
   { daemons, waiting }: QueueObservation,
   pool: Stored<CoderProvisioner>,
   steady: readonly Stored<Pod>[] | undefined,

@@ -1,5 +1,5 @@
 import type { Problem } from "../../problems.ts";
-import { age, type Mood, mark, paragraph, section, separator } from "../../terminal/lines.ts";
+import { age, type Level, mark, paragraph, section, separator } from "../../terminal/lines.ts";
 import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
@@ -22,7 +22,7 @@ const MAX_ROWS = 20;
 /** One control plane on one screen. */
 export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
   const { name, namespace, problems, pools, proxies, organizations, groups, events } = report;
-  const title = [mark(moodOf(report), style), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
+  const title = [mark(levelOf(report), style), span(` ${name}`, "bold"), span(` in namespace ${namespace}`)];
   return [
     title,
     ...facts(report, style).map(([label, ...spans]) => [
@@ -54,7 +54,7 @@ export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
 }
 
 /** The summary of a control plane. */
-export function moodOf({ ready, paused, problems }: ControlPlaneReport): Mood {
+export function levelOf({ ready, paused, problems }: ControlPlaneReport): Level {
   if (problems.some(({ severity }) => severity === "wrong")) return "wrong";
   if (paused) return "unknown";
   return ready?.status === "True" && problems.length === 0 ? "good" : "waiting";
@@ -193,8 +193,8 @@ function omitted({ length }: readonly unknown[], style: OutputStyle): Line[] {
 }
 
 function rowMark({ ready, paused }: PoolReport | ProxyReport | EntityReport, style: OutputStyle): Span {
-  const moods: Readonly<Record<string, Mood>> = { True: "good", False: "wrong" };
-  return mark(paused ? "unknown" : (moods[ready?.status ?? ""] ?? "waiting"), style);
+  const levels: Readonly<Record<string, Level>> = { True: "good", False: "wrong" };
+  return mark(paused ? "unknown" : (levels[ready?.status ?? ""] ?? "waiting"), style);
 }
 
 function tagText(tags: Readonly<Record<string, string>>): string {

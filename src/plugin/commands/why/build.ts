@@ -10,7 +10,7 @@ import { withDefaults } from "../../../operator/provisioner/spec.ts";
 import { timeOf } from "../../../operator/workload/pods/container-end.ts";
 import type { PersonalCoderd } from "../../coderd.ts";
 import { typedName } from "../../objects.ts";
-import { explainMissingRight } from "./missing-right.ts";
+import { explainMissingPermission } from "./missing-permission.ts";
 import { explainObject } from "./object.ts";
 import type { Link } from "./report.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -106,7 +106,7 @@ export function explainBuild(typed: string, build: Build, snapshot: Snapshot): L
   if (status === "failed")
     return [
       { ...self, state: "failed", message: error || "Check its log in Coder.", severity: "wrong" },
-      ...explainMissingRight(log, snapshot),
+      ...explainMissingPermission(log, snapshot),
     ];
   if (isUnderWay(status)) return explainWorker(self, build, snapshot);
   if (status !== "pending") return [];

@@ -1,7 +1,7 @@
 import { type Pod, redactText, type Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
 import { childNameOf } from "../../../operator/names.ts";
-import { podTrouble } from "../../../operator/workload/pods/pod-trouble.ts";
+import { podProblem } from "../../../operator/workload/pods/pod-problem.ts";
 import { warningsIn } from "../../../operator/workload/pods/warnings.ts";
 import { appOf, type Found, type OurObject, typedName } from "../../objects.ts";
 import { type Problem, problemsOf } from "../../problems.ts";
@@ -39,9 +39,9 @@ function explain({ kind, object }: Found, { snapshot, depth, effects }: Search):
     if (causes.length > 0 && causes.every((cause) => explained.has(cause.object))) return [];
     for (const cause of causes) explained.add(cause.object);
     // Keep the message of the pod only, if the operator's message is about the same pod.
-    const isTold = causes.some((cause) => cause.message !== undefined && message.includes(cause.message));
+    const isReported = causes.some((cause) => cause.message !== undefined && message.includes(cause.message));
     const link = { depth, object: name, state: `${condition}: ${reason}`, severity };
-    return [isTold ? link : { ...link, message }, ...causes];
+    return [isReported ? link : { ...link, message }, ...causes];
   });
 }
 
@@ -78,10 +78,10 @@ function ofPods(found: Found, search: Search): Link[] {
 function ofPod(pod: Stored<Pod>, { snapshot, depth }: Search): Link[] {
   const { name } = pod.metadata;
   const warnings = snapshot.warnings.filter(({ involvedObject }) => involvedObject.name === name);
-  const trouble = podTrouble(pod, snapshot.now, warningsIn(warnings));
-  if (trouble?.kind !== "found") return [];
+  const problem = podProblem(pod, snapshot.now, warningsIn(warnings));
+  if (problem?.kind !== "found") return [];
   const state = pod.status?.phase ?? "Unknown";
-  const message = trouble.message.replace(`Pod "${name}": `, "");
+  const message = problem.message.replace(`Pod "${name}": `, "");
   const [event] = warnings;
   return [
     { depth, object: `pod/${name}`, state, severity: "wrong", message },

@@ -1,7 +1,7 @@
 import { type KubeObject, kind, Pod, Service, type Stored } from "kube-controller-runtime";
 import { type Labels, selectorOf } from "../../../operator/names.ts";
 import { listAll } from "../../cluster.ts";
-import { awaited, type Released, serviceOf } from "./released.ts";
+import { type ReleaseTarget, serviceOf, waitFor } from "./target.ts";
 
 interface EndpointSlice extends KubeObject {
   endpoints?: { conditions?: { ready?: boolean } }[] | null;
@@ -15,10 +15,10 @@ const EndpointSlice = kind<EndpointSlice>("discovery.k8s.io/v1", {
  * Switches the Service to pods with these labels without leaving it without endpoints: first waits until
  * Kubernetes has found all pods by the same selector for a temporary Service.
  */
-export async function serveBy(released: Released, selector: Labels): Promise<void> {
-  const { client, ref } = released;
-  await seenByLabels(released, selector);
-  const before = (await serviceOf(released)).spec?.selector ?? {};
+export async function switchService(target: ReleaseTarget, selector: Labels): Promise<void> {
+  const { client, ref } = target;
+  await untilEndpointsReady(target, selector);
+  const before = (await serviceOf(target)).spec?.selector ?? {};
   // A merge patch keeps the labels that it does not name.
   const gone = Object.keys(before).filter((label) => !(label in selector));
   const patch = { ...Object.fromEntries(gone.map((label) => [label, null])), ...selector };
@@ -26,15 +26,15 @@ export async function serveBy(released: Released, selector: Labels): Promise<voi
 }
 
 /** Resolves when a Service with this selector would have all ready pods as endpoints. */
-export async function seenByLabels(released: Released, selector: Labels): Promise<void> {
-  const { client, ref } = released;
+export async function untilEndpointsReady(target: ReleaseTarget, selector: Labels): Promise<void> {
+  const { client, ref } = target;
   const trial = { namespace: ref.namespace, name: `${ref.name}-release-trial` };
   await client.delete(Service, trial);
   const spec = { clusterIP: "None", selector, ports: [{ name: "http", port: 8080 }] };
   await client.create(Service, { metadata: trial, spec });
   try {
     const labelSelector = `kubernetes.io/service-name=${trial.name}`;
-    await awaited(released, { what: "Kubernetes did not publish the endpoints of the pods" }, async () => {
+    await waitFor(target, { what: "Kubernetes did not publish the endpoints of the pods" }, async () => {
       const { namespace } = ref;
       const [pods, slices] = await Promise.all([
         listAll(client, Pod, { namespace, labelSelector: selectorOf(selector) }),

@@ -39,7 +39,7 @@ const NO_SUCH_IMAGE = /not found|no such image|manifest unknown|does not exist|i
  * if the cluster may resolve it without a change of the pod, for example when a node joins or a registry
  * recovers.
  */
-export type PodTrouble =
+export type PodProblem =
   | {
       readonly kind: "found";
       readonly message: string;
@@ -56,32 +56,32 @@ export type PodTrouble =
  * Undefined for a pod that is ready, terminating, or starting normally. Warnings, newest first, explain a
  * stuck pod.
  */
-export function podTrouble(
+export function podProblem(
   pod: Stored<Pod>,
   now: number,
   warnings: readonly PodWarning[] = [],
-): PodTrouble | undefined {
+): PodProblem | undefined {
   const { metadata, status = {} } = pod;
   if (metadata.deletionTimestamp || status.phase === "Succeeded" || status.phase === "Failed")
     return undefined;
   const { initContainerStatuses = [], containerStatuses = [] } = status;
-  const troubles = [
-    ...initContainerStatuses.filter(hasFailed).map((container) => containerTrouble(container, pod, now)),
-    ...containerStatuses.map((container) => containerTrouble(container, pod, now)),
-  ].filter((trouble) => trouble !== undefined);
-  return worst(troubles) ?? unscheduled(pod, now) ?? abandoned(pod) ?? stuck(pod, now, warnings);
+  const problems = [
+    ...initContainerStatuses.filter(hasFailed).map((container) => containerProblem(container, pod, now)),
+    ...containerStatuses.map((container) => containerProblem(container, pod, now)),
+  ].filter((problem) => problem !== undefined);
+  return worst(problems) ?? unscheduled(pod, now) ?? abandoned(pod) ?? stuck(pod, now, warnings);
 }
 
 /** The first definite problem; problems that may soon be resolved come last. */
-export function worst(troubles: readonly PodTrouble[]): Extract<PodTrouble, { kind: "found" }> | undefined {
-  const found = troubles.filter((trouble) => trouble.kind === "found");
+export function worst(problems: readonly PodProblem[]): Extract<PodProblem, { kind: "found" }> | undefined {
+  const found = problems.filter((problem) => problem.kind === "found");
   return found.find(({ isSettling }) => !isSettling) ?? found[0];
 }
 
 /** Delay before a stuck pod without a known cause is checked again. */
 const RECHECK_MS = 15_000;
 
-function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): PodTrouble | undefined {
+function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): PodProblem | undefined {
   const found = stuckSince(pod);
   if (!found) return undefined;
   if (now < found.dueAt) return { kind: "perhaps", afterMs: found.dueAt - now };
@@ -96,7 +96,7 @@ function hasFailed({ state, lastState }: ContainerStatus): boolean {
   return (state?.terminated ?? lastState?.terminated)?.exitCode !== 0;
 }
 
-function containerTrouble(container: ContainerStatus, pod: Stored<Pod>, now: number): PodTrouble | undefined {
+function containerProblem(container: ContainerStatus, pod: Stored<Pod>, now: number): PodProblem | undefined {
   const { metadata } = pod;
   const obstacle = startObstacle(container);
   if (obstacle) {
@@ -146,7 +146,7 @@ function pullFailure(message: string): string {
   return message;
 }
 
-function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble | undefined {
+function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodProblem | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (scheduled?.status !== "False" || scheduled.reason !== "Unschedulable") return undefined;
   const message = withoutPreemption(scheduled.message ?? "");
@@ -166,7 +166,7 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodTrouble
  * A kubelet reports why a pod is not ready. If it stops reporting, the API server only marks the pod as not
  * ready.
  */
-function abandoned({ metadata, status }: Stored<Pod>): PodTrouble | undefined {
+function abandoned({ metadata, status }: Stored<Pod>): PodProblem | undefined {
   const { conditions = [], containerStatuses = [] } = status ?? {};
   const ready = conditions.find(({ type }) => type === "Ready");
   const isSilent = ready?.status === "False" && !ready.reason;

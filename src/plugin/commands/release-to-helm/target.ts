@@ -7,24 +7,24 @@ import { CommandError, type Context } from "../../command.ts";
 export const CHART_NAME = "coder";
 
 /** Label of pods while the Service moves from the operator's labels to those of the chart. */
-const RELEASED_LABEL = "coder.com/released-to";
+const RELEASE_LABEL = "coder.com/released-to";
 
 /** The object to hand over, and the target release. */
-export interface Released {
+export interface ReleaseTarget {
   readonly client: Client;
   readonly context: Context;
   readonly object: Stored<CoderControlPlane>;
   readonly ref: { readonly namespace: string; readonly name: string };
   readonly release: string;
   /** Labels by which the operator's Deployment and Service select pods. */
-  readonly ours: Labels;
+  readonly operatorLabels: Labels;
   /** Labels by which the chart's Deployment and Service select pods. */
-  readonly helms: Labels;
+  readonly helmLabels: Labels;
   /** A label that pods have in addition to either of these. */
-  readonly both: Labels;
+  readonly transitionLabels: Labels;
 }
 
-export function releasedOf(
+export function releaseTarget(
   client: Client,
   context: Context,
   given: {
@@ -32,46 +32,46 @@ export function releasedOf(
     readonly release: string;
     readonly nameOverride: string;
   },
-): Released {
+): ReleaseTarget {
   const { object, release, nameOverride } = given;
   const identity = identityOf(object);
   return {
     ...{ client, context, object, release },
     ref: { namespace: identity.namespace, name: identity.name },
-    ours: commonLabels({ app: APPS.CoderControlPlane, identity }),
-    helms: { "app.kubernetes.io/name": nameOverride, "app.kubernetes.io/instance": release },
-    both: { [RELEASED_LABEL]: "helm" },
+    operatorLabels: commonLabels({ app: APPS.CoderControlPlane, identity }),
+    helmLabels: { "app.kubernetes.io/name": nameOverride, "app.kubernetes.io/instance": release },
+    transitionLabels: { [RELEASE_LABEL]: "helm" },
   };
 }
 
-const LOOK_MS = 500;
-const PATIENCE_MS = 60_000;
+const POLL_MS = 500;
+const TIMEOUT_MS = 60_000;
 
 /** The error message of a wait, and its timeout. */
 interface Wait {
   readonly what: string;
-  readonly withinMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Resolves with the first result that is not `undefined`; throws on timeout. */
-export async function awaited<T>(
-  { context: { clock, signal } }: Pick<Released, "context">,
-  { what, withinMs = PATIENCE_MS }: Wait,
-  look: () => Promise<T | undefined>,
+export async function waitFor<T>(
+  { context: { clock, signal } }: Pick<ReleaseTarget, "context">,
+  { what, timeoutMs = TIMEOUT_MS }: Wait,
+  check: () => Promise<T | undefined>,
 ): Promise<T> {
-  const until = clock.monotonic() + withinMs;
+  const until = clock.monotonic() + timeoutMs;
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (found !== undefined) return found;
     if (clock.monotonic() >= until)
       throw new CommandError(
-        `${what} within ${withinMs / 1_000} s. The pods keep running; repeat the command to continue.`,
+        `${what} within ${timeoutMs / 1_000} s. The pods keep running; repeat the command to continue.`,
       );
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(POLL_MS, signal);
   }
 }
 
 /** The current Service. */
-export function serviceOf({ client, ref }: Released): Promise<Stored<Service>> {
+export function serviceOf({ client, ref }: ReleaseTarget): Promise<Stored<Service>> {
   return client.get(Service, ref);
 }

@@ -14,7 +14,7 @@ import { type Finding, finding, some } from "./report.ts";
 const WHAT = "Operator permissions";
 
 /** A permission, in the form of a SubjectAccessReview. */
-interface Right {
+interface Permission {
   readonly namespace?: string;
   readonly group: string;
   readonly resource: string;
@@ -23,17 +23,17 @@ interface Right {
 }
 
 /** Asks the API server whether the operator's ServiceAccount has all permissions that this release needs. */
-export async function rightsFinding(
+export async function permissionsFinding(
   operator: Stored<Deployment>,
   { client }: Cluster,
   gaps: Gaps,
 ): Promise<Finding> {
   const user = accountOf(operator);
-  const rights = rightsNeeded(leaseNamespaceOf(operator), namespacesOf(operator));
-  const missing = await missingRights(rights, { client, user, gaps });
+  const required = requiredPermissions(leaseNamespaceOf(operator), namespacesOf(operator));
+  const missing = await missingPermissions(required, { client, user, gaps });
   if (!missing) return finding(WHAT, "unknown", "The operator's permissions could not be checked.");
   if (missing.length === 0)
-    return finding(WHAT, "good", `"${user}" has all ${rights.length} required permissions.`);
+    return finding(WHAT, "good", `"${user}" has all ${required.length} required permissions.`);
   const message = `"${user}" may not ${some(missing)}: update its role with helm upgrade.`;
   return finding(WHAT, "wrong", message);
 }
@@ -42,16 +42,16 @@ export async function rightsFinding(
  * The missing permissions on the operator's Lease, as a sentence; absent if it has all, or if they could not
  * be checked.
  */
-export async function missingLeaseRights(
+export async function missingLeasePermissions(
   operator: Stored<Deployment>,
   { client }: Cluster,
   gaps: Gaps,
 ): Promise<string | undefined> {
   const user = accountOf(operator);
-  const rights = permissions
+  const required = permissions
     .filter(isForLease)
     .flatMap((rule) => product(rule, [leaseNamespaceOf(operator)]));
-  const missing = await missingRights(rights, { client, user, gaps });
+  const missing = await missingPermissions(required, { client, user, gaps });
   return missing?.length ? `"${user}" may not ${some(missing)}` : undefined;
 }
 
@@ -62,12 +62,12 @@ interface Asking {
 }
 
 /** The permissions that the account lacks, by resource; `undefined` if they could not be checked. */
-async function missingRights(
-  rights: readonly Right[],
+async function missingPermissions(
+  permissions: readonly Permission[],
   { client, user, gaps }: Asking,
 ): Promise<string[] | undefined> {
   const reviews = Promise.all(
-    rights.map(async (right) => ((await isAllowed(client, user, right)) ? [] : [right])),
+    permissions.map(async (permission) => ((await isAllowed(client, user, permission)) ? [] : [permission])),
   );
   const lacking = await gaps.read(
     "create subjectaccessreviews, which check the operator's permissions",
@@ -105,19 +105,19 @@ function isForLease({ resources }: PolicyRule): boolean {
  * The Lease has its own namespace; all other permissions apply where the operator works. An operator that is
  * limited to namespaces needs no cluster-scoped permissions.
  */
-function rightsNeeded(leaseNamespace: string, namespaces: readonly string[]): Right[] {
+function requiredPermissions(leaseNamespace: string, namespaces: readonly string[]): Permission[] {
   const all = permissions.flatMap((rule) => {
     if (rule.clusterScoped && namespaces.length > 0) return [];
     if (isForLease(rule)) return product(rule, [leaseNamespace]);
     return product(rule, namespaces.length > 0 ? namespaces : [undefined]);
   });
-  return distinctBy(all, (right) => `${right.verb} ${nameOf(right)}`);
+  return distinctBy(all, (permission) => `${permission.verb} ${nameOf(permission)}`);
 }
 
 function product(
   { resources, verbs }: Pick<PolicyRule, "resources" | "verbs">,
   places: readonly (string | undefined)[],
-): Right[] {
+): Permission[] {
   return resources.flatMap((name) => {
     const [, resource = "", group = "", subresource] = /^([^./]+)(?:\.([^/]+))?(?:\/(.+))?$/.exec(name) ?? [];
     return verbs.flatMap((verb) =>
@@ -126,14 +126,14 @@ function product(
   });
 }
 
-async function isAllowed(client: Client, user: string, resourceAttributes: Right): Promise<boolean> {
+async function isAllowed(client: Client, user: string, resourceAttributes: Permission): Promise<boolean> {
   const [, , namespace = ""] = user.split(":");
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
   const { status } = await client.create(SubjectAccessReview, { spec: { user, groups, resourceAttributes } });
   return status?.allowed ?? false;
 }
 
-function nameOf({ resource, subresource, group, namespace }: Right): string {
+function nameOf({ resource, subresource, group, namespace }: Permission): string {
   const name = `${resource}${group ? `.${group}` : ""}${subresource ? `/${subresource}` : ""}`;
   return `${name}${namespace ? ` in "${namespace}"` : ""}`;
 }

@@ -24,7 +24,7 @@ interface Refusal {
  * Explains a build that failed because its daemon lacks a permission; empty if its log contains no such
  * error.
  */
-export function explainMissingRight(log: string, snapshot: Snapshot): Link[] {
+export function explainMissingPermission(log: string, snapshot: Snapshot): Link[] {
   const refusal = refusalIn(log);
   if (!refusal) return [];
   const { account, verb, resource, namespace } = refusal;

@@ -17,9 +17,9 @@ import {
  */
 
 /** Namespaces are cluster-scoped, so an operator with `--namespaces` may not be permitted to read them. */
-export const namespaceWatch = { when: beginsToEnd, metadataOnly: true, mayBeForbidden: true } as const;
+export const namespaceWatch = { when: startsTerminating, metadataOnly: true, mayBeForbidden: true } as const;
 
-function beginsToEnd({ object, previous }: Change<Namespace>): boolean {
+function startsTerminating({ object, previous }: Change<Namespace>): boolean {
   return object.metadata.deletionTimestamp !== undefined && !previous?.metadata.deletionTimestamp;
 }
 
@@ -35,7 +35,7 @@ export function objectsInNamespace<T extends KubeObject>(kind: Kind<T>) {
  * Returns the time since which an object's namespace is terminating, or `undefined` if it is not or if this
  * is unknown.
  */
-export function namespaceEndsSince(
+export function namespaceTerminatingSince(
   { metadata }: Stored<KubeObject>,
   caches: Caches,
 ): Stored<KubeObject>["metadata"]["deletionTimestamp"] {
