@@ -6,6 +6,7 @@ import {
   DAY,
   ends,
   expiry,
+  group,
   noReadyPod,
   oldestBuild,
   operator,
@@ -191,7 +192,10 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: "CoderRolloutStalled",
     series: [{ series: condition(pool, "Stalled", { status: "True", reason: "PodsNotReady" }), wrong: 1 }],
-    harmless: [steady(condition(plane, "Ready", { status: "False", reason: "RollingOut" }), 1)],
+    harmless: [
+      steady(condition(plane, "Ready", { status: "False", reason: "RollingOut" }), 1),
+      steady(condition(group, "Stalled", { status: "True", reason: "ExistsAlready" }), 1),
+    ],
     labels: { ...pool },
   },
   {
@@ -248,6 +252,47 @@ export const alertCases: readonly AlertCase[] = [
       steady(about("coder_k8s_given_token_expiry_timestamp_seconds", other(plane)), 29 * DAY),
       steady(about("coder_k8s_operator_token_expiry_timestamp_seconds", other(pool)), 10 * DAY),
     ],
+  },
+  {
+    alert: "CoderFirstAdminNotReady",
+    series: [
+      { series: condition(plane, "FirstAdminReady", { status: "False", reason: "SecretMissing" }), wrong: 1 },
+    ],
+    harmless: [
+      steady(condition(other(plane), "FirstAdminReady", { status: "False", reason: "Pending" }), 1),
+      steady(
+        condition({ ...plane, name: "old" }, "FirstAdminReady", { status: "True", reason: "UsersExist" }),
+        1,
+      ),
+    ],
+    labels: { ...plane, reason: "SecretMissing" },
+  },
+  {
+    alert: "CoderOrganizationSyncNotReady",
+    series: [
+      {
+        series: condition(plane, "OrganizationSyncReady", { status: "False", reason: "OrganizationMissing" }),
+        wrong: 1,
+      },
+    ],
+    harmless: [
+      steady(condition(other(plane), "OrganizationSyncReady", { status: "False", reason: "Pending" }), 1),
+    ],
+    labels: { ...plane, reason: "OrganizationMissing" },
+  },
+  {
+    alert: "CoderEntityNotReady",
+    series: [
+      { series: condition(group, "Ready", { status: "False", reason: "NotFound" }), wrong: 1 },
+      steady(condition(group, "ControlPlaneReady", { status: "False", reason: "NotFound" }), 1),
+    ],
+    harmless: [
+      steady(condition(other(group), "Ready", { status: "False", reason: "Pending" }), 1),
+      steady(condition(other(group), "ControlPlaneReady", { status: "False", reason: "Pending" }), 1),
+      steady(condition({ ...group, name: "well" }, "Ready", { status: "True", reason: "UpToDate" }), 1),
+      steady(condition(plane, "Ready", { status: "False", reason: "RollingOut" }), 1),
+    ],
+    labels: { ...group },
   },
   {
     alert: "CoderLicenseExpiring",

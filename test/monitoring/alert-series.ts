@@ -36,6 +36,7 @@ interface Named {
 export const plane: Named = { kind: "CoderControlPlane", namespace: "team", name: "coder" };
 export const pool: Named = { kind: "CoderProvisioner", namespace: "team", name: "linux" };
 export const proxy: Named = { kind: "CoderWorkspaceProxy", namespace: "team", name: "sydney" };
+export const group: Named = { kind: "CoderGroup", namespace: "team", name: "engineers" };
 export const other = (object: Named): Named => ({ ...object, name: "other" });
 
 export function about(metric: string, { kind, namespace, name }: Named, more = ""): string {

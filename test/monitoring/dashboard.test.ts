@@ -10,13 +10,13 @@ import { type Prometheus, startPrometheus } from "./prometheus.ts";
 const TIME_LIMIT = { withinMs: 90_000 };
 const silent = { starting: () => {}, running: () => {}, report: () => {} };
 
-/** An object that never gets ready: a dashboard is for what is wrong. */
-const broken = {
+/** Objects that never get ready: a dashboard is for what is wrong. */
+const broken = ["CoderProvisioner", "CoderGroup"].map((kind) => ({
   apiVersion: "coder.com/v1alpha1",
-  kind: "CoderProvisioner",
+  kind,
   metadata: { name: "stray", namespace: NAMESPACE },
   spec: { controlPlaneRef: { name: "missing" } },
-};
+}));
 
 const owned = new AsyncDisposableStack();
 let world: World;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = await startWorld({}, { owned, progress: silent, signal });
   prometheus = owned.use(await startPrometheus(join(chartDir, "files/alerts.yaml")));
   await world.cluster.apply(world.manifests);
-  await world.cluster.apply(broken);
+  for (const object of broken) await world.cluster.apply(object);
   await soon(async () => {
     const ready = 'coder_k8s_object_condition{condition="Ready",status="True"}';
     expect(await prometheus.query(ready)).toHaveLength(3);
@@ -60,13 +60,13 @@ describe("the dashboard, over a real fleet", () => {
     },
   );
 
-  test("counts what is there: replicas, one leader, objects, and the one that is not ready", async () => {
+  test("counts what is there: replicas, one leader, objects, and those that are not ready", async () => {
     await soon(async () => {
       expect(await numberOf("sum(up)")).toBe(2);
       expect(await numberOf("sum(coder_k8s_leader)")).toBe(1);
-      expect(await numberOf("count(coder_k8s_object_phase)")).toBe(4);
+      expect(await numberOf("count(coder_k8s_object_phase)")).toBe(5);
       const notReady = await prometheus.query('coder_k8s_object_condition{condition="Ready",status!="True"}');
-      expect(notReady.map(({ metric }) => metric.name)).toEqual(["stray"]);
+      expect(notReady.map(({ metric }) => metric.name)).toEqual(["stray", "stray"]);
     });
   });
 });
@@ -80,11 +80,15 @@ describe("the alerts, over a real fleet", () => {
     });
   });
 
-  test("see the object that is not ready, and no other", async () => {
+  test("see the objects that are not ready, and no others", async () => {
     await soon(async () => {
       const pending = await prometheus.query('ALERTS{kind!=""}');
       const seen = new Set(pending.map(({ metric }) => `${metric.alertname} ${metric.name}`));
-      expect([...seen].toSorted()).toEqual(["CoderObjectNotReady stray", "CoderProvisionerDown stray"]);
+      expect([...seen].toSorted()).toEqual([
+        "CoderEntityNotReady stray",
+        "CoderObjectNotReady stray",
+        "CoderProvisionerDown stray",
+      ]);
     });
   });
 });
