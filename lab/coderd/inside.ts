@@ -70,6 +70,10 @@ export class InsideState {
     return joining;
   }
 
+  leave(organizationId: string, userId: string): void {
+    this.#members.get(organizationId)?.delete(userId);
+  }
+
   isMember(organizationId: string, userId: string): boolean {
     return this.#members.get(organizationId)?.has(userId) ?? false;
   }

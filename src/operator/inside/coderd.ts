@@ -48,6 +48,9 @@ const MAX_AGE_MS = 60_000;
 /** The same where an answer has to be from now. Unlike 0 it leaves a coderd alone that has just failed. */
 export const NOW_MS = 1;
 
+/** An answer that coderd has just contradicted serves no longer than for those that were contradicted at once. */
+export const OUTDATED_MS = 1_000;
+
 /** How soon something that does not exist at coderd is looked for again. */
 export const MISSING_RETRY_MS = 60_000;
 
@@ -67,14 +70,21 @@ export class Inside {
   readonly client: CoderClient;
   readonly #target: Target;
   readonly #answers: SharedAnswers;
+  readonly #maxAgeMs: number;
 
-  constructor(target: Target, answers: SharedAnswers) {
+  constructor(target: Target, answers: SharedAnswers, maxAgeMs = MAX_AGE_MS) {
     this.client = target.client;
     this.#target = target;
     this.#answers = answers;
+    this.#maxAgeMs = maxAgeMs;
   }
 
-  async read<T>(wanted: Collection<T>, maxAgeMs = MAX_AGE_MS): Promise<Result<T, Obstacle>> {
+  /** The same coderd, without answers that it may just have contradicted. */
+  afterContradiction(): Inside {
+    return new Inside(this.#target, this.#answers, OUTDATED_MS);
+  }
+
+  async read<T>(wanted: Collection<T>, maxAgeMs = this.#maxAgeMs): Promise<Result<T, Obstacle>> {
     const observation = await this.#answers.ask({
       ...this.#subject(wanted),
       maxAgeMs,

@@ -1,6 +1,6 @@
 import { type Effect, findCondition, type Needs, type Progress, type Stored } from "kube-controller-runtime";
 import type { CoderFailure } from "../../coder/failure.ts";
-import type { Inside } from "./coderd.ts";
+import { type Inside, OUTDATED_MS } from "./coderd.ts";
 import type { Entity, EntityKind, Place, Resolved } from "./kind.ts";
 import { ENTITY_ID_ANNOTATION, type EntityObject, recordedIn } from "./object.ts";
 import type { Environment, Snapshot } from "./observe.ts";
@@ -25,9 +25,6 @@ export interface EntityState<T extends EntityObject, E extends Entity> {
   readonly corrected: readonly string[];
   readonly isFresh: boolean;
 }
-
-/** An answer that coderd has just contradicted serves no longer than for those that were contradicted at once. */
-const OUTDATED_MS = 1_000;
 
 const needs: Readonly<Record<EntityPlan<Entity>["do"], Needs>> = {
   keep: "nothing",

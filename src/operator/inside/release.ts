@@ -78,7 +78,7 @@ async function remove<T extends EntityObject, E extends Entity>(
   return { ok: true, value: own.name };
 }
 
-/** Keeps the object, and says in `Ready` and `Stalled` why it is still there. */
+/** Keeps the object, and says in `Ready` and `Stalled` why it is still there. Nothing moves until a person acts. */
 async function refuse<T extends EntityObject, E extends Entity>(
   failure: CoderFailure,
   { noun }: EntityKind<T, E>,
@@ -90,7 +90,8 @@ async function refuse<T extends EntityObject, E extends Entity>(
   const state = { reason: "DeletionRefused", message, now: clock.now() };
   await own.record(({ conditions = [] }) => {
     const unready = setCondition(conditions, conditionTypes.ready, { ...state, status: "False" });
-    return { conditions: [...setCondition(unready, conditionTypes.stalled, { ...state, status: "True" })] };
+    const stalled = setCondition(unready, conditionTypes.stalled, { ...state, status: "True" });
+    return { conditions: stalled.filter(({ type }) => type !== conditionTypes.reconciling) };
   });
   return requeue(REFUSED_RETRY_MS);
 }

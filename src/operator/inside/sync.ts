@@ -39,12 +39,15 @@ function inputsOf<T extends EntityObject>(
 
 type Comparison<T extends EntityObject> = Pick<EntityRun<T, never>, "snapshot" | "environment" | "inside"> & {
   readonly inputs: string;
+  /** Whether coderd has refused the correction that followed from shared answers. */
+  readonly isSecond?: boolean;
 };
 
 async function compare<T extends EntityObject, E extends Entity>(
   entityKind: EntityKind<T, E>,
-  { snapshot, environment, inside, inputs }: Comparison<T>,
+  comparison: Comparison<T>,
 ): Promise<Verdict> {
+  const { snapshot, environment, inside, inputs } = comparison;
   const entitled = await inside.requires(entityKind.feature);
   if (!entitled.ok) return blockedBy(entitled.failure);
   const located = await entityKind.locate(snapshot.object, inside);
@@ -63,7 +66,17 @@ async function compare<T extends EntityObject, E extends Entity>(
   const settled = await settle(entityEffect(run), start, { inputs, now: snapshot.now, backoff });
   // An earlier attempt that failed had its effect after all, or its change is not wanted any more.
   if (settled.end === "settled") backoff.end();
-  return judge(settled, run, inputs);
+  if (comparison.isSecond || !isRefusedCorrection(settled)) return judge(settled, run, inputs);
+  backoff.end();
+  const { object } = settled.state;
+  const again = { snapshot: { ...snapshot, object }, inside: inside.afterContradiction(), isSecond: true };
+  return compare(entityKind, { ...comparison, ...again });
+}
+
+/** coderd may have changed since it was asked: someone has added a member, or one has left the organization. */
+function isRefusedCorrection<T extends EntityObject, E extends Entity>(outcome: Outcome<T, E>): boolean {
+  if (outcome.end !== "failed" || !outcome.isNew) return false;
+  return outcome.plan.do === "correct" && outcome.failure.kind === "invalid";
 }
 
 function blockedBy({ reason, message, retryInMs }: Obstacle): Verdict {

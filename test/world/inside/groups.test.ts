@@ -160,6 +160,58 @@ describe("members", () => {
     expect(inside().namesIn(inside().group("partly"))).toEqual(["carol", "oscar"]);
   });
 
+  test("whom someone has just added are found when coderd refuses to add them twice", async () => {
+    const [dora] = await stage.byHand(() => inside().join(organization(), "dora"));
+    await stage.group("joined", "coder", { members: [] });
+    await stage.untilReady("joined");
+    await stage.timePasses(2_000);
+    const before = coderd.deployment.count(/^PATCH .*groups/);
+    Object.assign(inside().group("joined") ?? {}, { members: [dora?.id] });
+    await stage.change("joined", { members: ["dora"], quotaAllowance: 2 });
+    await stage.untilReady("joined");
+    expect(inside().group("joined")).toMatchObject({ members: [dora?.id], quota: 2 });
+    expect(coderd.deployment.count(/^PATCH .*groups/) - before).toBe(2);
+  });
+
+  test("who have just left the organization are named, and do not stop the others", async () => {
+    const [eve] = await stage.byHand(() => inside().join(organization(), "eve", "frank"));
+    await stage.group("left", "coder", { members: [] });
+    await stage.untilReady("left");
+    await stage.timePasses(2_000);
+    inside().leave(organization(), eve?.id ?? "");
+    await stage.change("left", { members: ["eve", "frank"] });
+    const synced = await stage.untilCondition("left", "Synced", { reason: "MembersMissing" });
+    expect(synced.message).toContain('"eve"');
+    expect(inside().namesIn(inside().group("left"))).toEqual(["frank"]);
+  });
+
+  test("who have just left the organization do not stop the creation of the group either", async () => {
+    const [hugo] = await stage.byHand(() => inside().join(organization(), "hugo"));
+    await stage.group("before", "coder", { members: [] });
+    await stage.untilReady("before");
+    await stage.timePasses(2_000);
+    inside().leave(organization(), hugo?.id ?? "");
+    await stage.group("created", "coder", { members: ["hugo"] });
+    await stage.untilCondition("created", "Synced", { reason: "MembersMissing" });
+    expect(await stage.status("created")).toMatchObject({ id: inside().group("created")?.id });
+  });
+
+  test("that coderd refuses again are not tried a third time", async () => {
+    await stage.byHand(() => inside().join(organization(), "gina"));
+    await stage.group("refused", "coder", { members: [] });
+    await stage.untilReady("refused");
+    await stage.timePasses(2_000);
+    const fault = { kind: "answer", status: 400, body: { message: "No." } } as const;
+    const end = coderd.deployment.faults.inject({ fault, on: /^PATCH .*groups/ });
+    const before = coderd.deployment.count(/^PATCH .*groups/);
+    await stage.change("refused", { members: ["gina"] });
+    await stage.untilCondition("refused", "Synced", { reason: "Rejected" });
+    await stage.timePasses(5 * 60_000);
+    await stage.untilIdle();
+    expect(coderd.deployment.count(/^PATCH .*groups/) - before).toBe(2);
+    end();
+  });
+
   test("by the thousand come and go with several requests, each of which coderd answers in time", async () => {
     const names = Array.from({ length: 1_200 }, (_, index) => `person-${index}`);
     await stage.byHand(() => inside().join(organization(), ...names));

@@ -198,6 +198,17 @@ describe("a deleted object", () => {
     expect(named("full")).toBeUndefined();
   });
 
+  test("is not Reconciling any longer once coderd refuses the deletion", async () => {
+    const idpSync = { groups: { field: "groups", mapping: { later: ["later"] } } };
+    await stage.organization("moving", "coder", { deletionPolicy: "Delete", idpSync });
+    await stage.untilOrganization("moving", "Reconciling", { status: "True", reason: "GroupsMissing" });
+    inside().join(named("moving")?.id ?? "", "oscar");
+    await stage.delete(CoderOrganization, "moving");
+    await stage.untilOrganization("moving", "Stalled", { status: "True", reason: "DeletionRefused" });
+    const { status } = await stage.get(CoderOrganization, "moving");
+    expect(status?.conditions?.map(({ type }) => type)).not.toContain("Reconciling");
+  });
+
   test("is released as soon as its policy is Retain", async () => {
     await stage.organization("stuck", "coder", { deletionPolicy: "Delete" });
     const id = await untilReady("stuck");
