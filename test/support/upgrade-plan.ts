@@ -96,10 +96,10 @@ export function at(stage: UpgradeStage, more: Partial<UpgradeStatus> = {}): Upgr
   };
 }
 
-/** A plan in one word: the stage that is entered, whom is asked, or what the Deployment is to be. */
+/** A plan in one word: the stage that is entered, what is asked, or the desired Deployment. */
 export function summaryOf(plan: UpgradePlan): string {
   if (plan.do === "record") return plan.record ? `→ ${plan.record.stage}` : "→ nothing";
-  if (plan.do === "ask") return `ask ${plan.whom}`;
+  if (plan.do === "ask") return `ask ${plan.source}`;
   if (plan.do !== "rest") return plan.do;
   const { shape } = plan;
   const what = shape.template === "spec" ? shape.image : shape.template;

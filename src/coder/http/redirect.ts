@@ -20,10 +20,10 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 export function followRedirect(
   answer: Answer,
   from: Hop,
-  way: { readonly coderd: URL; readonly destination: Destination },
+  server: { readonly coderd: URL; readonly destination: Destination },
 ): Hop | undefined {
   if (!REDIRECTS.includes(answer.status)) return undefined;
-  const { coderd, destination } = way;
+  const { coderd, destination } = server;
   const current = new URL(from.path, destination.origin);
   const target = URL.parse(answer.location ?? "", current.href);
   if (!target) throw new NoAnswer(`it answers ${answer.status} without a valid Location header`);

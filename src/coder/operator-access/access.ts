@@ -74,10 +74,10 @@ export function operatorAccess({
   fence,
   connect = connectPostgres,
 }: OperatorAccessOptions): OperatorAccess {
-  const way = { connect, clock, fence };
+  const options = { connect, clock, fence };
   return {
     ensureToken: (target, held, request) =>
-      transact(way, target, async (session) => {
+      transact(options, target, async (session) => {
         const tables = await readTables(session);
         const context = { session, tables, now: new Date(clock.now()) };
         const userId = await ensureAccount(context);
@@ -88,7 +88,7 @@ export function operatorAccess({
     revokeToken: async (target, held = []) => {
       const { uid } = target.controlPlane;
       const owner = { username: USERNAME, tokenName: tokenName(target.controlPlane), uid, held };
-      const revoked = await transact(way, target, async (session) => {
+      const revoked = await transact(options, target, async (session) => {
         await readTables(session);
         return revokeApiKeys(session, owner);
       });
@@ -96,7 +96,7 @@ export function operatorAccess({
       return nothingThere ? succeeded(0) : revoked;
     },
     inspect: (target, tokenNames = []) =>
-      transact(way, target, (session) => inspectDatabase(session, tokenNames)),
+      transact(options, target, (session) => inspectDatabase(session, tokenNames)),
   };
 }
 

@@ -33,7 +33,7 @@ interface ForeignDaemons {
 /** Candidates for jobs with the same tags, in order of preference. */
 interface Servers {
   readonly pools: readonly Candidate[];
-  readonly strangers: readonly ForeignDaemons[];
+  readonly foreignDaemons: readonly ForeignDaemons[];
 }
 
 /** With more distinct sets of tags of foreign daemons, pools may start more daemons than necessary. */
@@ -74,11 +74,11 @@ function inOrder(jobs: readonly ProvisionerJob[]): ProvisionerJob[] {
   );
 }
 
-function assign(job: ProvisionerJob, { pools, strangers }: Servers): Assignment {
+function assign(job: ProvisionerJob, { pools, foreignDaemons }: Servers): Assignment {
   const free = pools.find((each) => each.free > 0);
-  const stranger = free ? undefined : strangers.find((each) => each.free > 0);
-  if (stranger) {
-    stranger.free--;
+  const foreign = free ? undefined : foreignDaemons.find((each) => each.free > 0);
+  if (foreign) {
+    foreign.free--;
     return { job, to: "others" };
   }
   const chosen = free ?? pools.find(({ room }) => room > 0) ?? pools[0];
@@ -97,7 +97,7 @@ function findServers(
   const pools = candidates
     .filter(({ pool }) => serves(pool.tags))
     .sort(({ pool: a }, { pool: b }) => byPreference(a, b));
-  return { pools, strangers: others.filter((each) => serves(each.tags)) };
+  return { pools, foreignDaemons: others.filter((each) => serves(each.tags)) };
 }
 
 /** Order of pools that match the same job: the first one is scaled up. */

@@ -56,7 +56,7 @@ export function queueController(ports: CoderPorts): Controller {
       .refersTo(ConfigMap, references.configMaps)
       .reconcile(async (key, context) => {
         const object = context.caches.of(CoderControlPlane).get(key);
-        if (!object || isEnding(object, context)) {
+        if (!object || isTerminating(object, context)) {
           memories.delete(key);
           ports.queueObserved?.(key, undefined);
           return awaitChange;
@@ -75,7 +75,7 @@ function controlPlaneOfPod(pod: Stored<Pod>, caches: Caches): ObjectKey[] {
   return owners.flatMap((owner) => namedControlPlane(owner));
 }
 
-function isEnding(object: Stored<CoderControlPlane>, { caches }: RunContext): boolean {
+function isTerminating(object: Stored<CoderControlPlane>, { caches }: RunContext): boolean {
   return (object.metadata.deletionTimestamp ?? namespaceTerminatingSince(object, caches)) !== undefined;
 }
 

@@ -81,11 +81,11 @@ export function organization(
 }
 
 function pollOf(pools: readonly Stored<CoderProvisioner>[]): number {
-  const wished = pools.flatMap(({ spec }) => {
+  const intervals = pools.flatMap(({ spec }) => {
     if (!spec?.autoscaling) return [];
     return [(spec.autoscaling.pollSeconds ?? autoscalingDefaults.pollSeconds) * 1_000];
   });
-  return Math.min(POLL_MS, ...wished);
+  return Math.min(POLL_MS, ...intervals);
 }
 
 /** When to poll next: soon after a change of a spec or a pod, unless coderd is unavailable. */

@@ -30,7 +30,7 @@ export interface Memory extends StartMemory, TokenEndMemory, WarningMemory, Fail
   readonly license: Backoff<CoderFailure>;
   readonly firstAdmin: Backoff<CoderFailure>;
   /** When coderd last reported users. */
-  firstAdminLook?: { readonly at: number };
+  firstAdminCheck?: { readonly at: number };
   /** When coderd last listed a license. */
   licenseListedAt?: number;
   /** Licenses for the steps of the same reconcile. */

@@ -16,7 +16,7 @@ export const rules: readonly PolicyRule[] = [
     because: "runs coderd",
   },
   ...exposureRules("coderd"),
-  ...workspaceRules({ whom: "coderd", lets: "allows coderd to run workspaces" }),
+  ...workspaceRules({ subject: "coderd", lets: "allows coderd to run workspaces" }),
   {
     resources: ["secrets"],
     verbs: childVerbs,

@@ -47,8 +47,8 @@ export function planEntity<E extends Entity>(facts: EntityFacts<E>): EntityPlan<
   const rival = own ? rivals.find(({ id }) => id === own.id) : rivals[0];
   if (rival) return { do: "refuse", entity: own ?? named, rival };
   if (named && named.id !== own?.id) {
-    const mayTake = !own && facts.adopts;
-    return mayTake ? { do: "claim", entity: named, because: "adopted" } : { do: "refuse", entity: named };
+    const mayAdopt = !own && facts.adopts;
+    return mayAdopt ? { do: "claim", entity: named, because: "adopted" } : { do: "refuse", entity: named };
   }
   if (!own) return { do: "create" };
   const isRecorded = recorded.id === own.id && recorded.annotated === own.id && !recorded.creating;

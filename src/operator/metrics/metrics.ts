@@ -84,9 +84,9 @@ export class OperatorMetrics extends RuntimeMetrics {
     this.#databaseCalls = this.#callDurations("database", "sessions with the databases of coderd");
   }
 
-  #callDurations(whom: string, what: string): Histogram<"call" | "result"> {
+  #callDurations(target: string, what: string): Histogram<"call" | "result"> {
     return new Histogram({
-      name: `${PREFIX}${whom}_call_duration_seconds`,
+      name: `${PREFIX}${target}_call_duration_seconds`,
       help: `Duration of ${what} in seconds, by call and result. The result is ok or the kind of failure.`,
       labelNames: ["call", "result"],
       buckets: CALL_BUCKETS,

@@ -42,8 +42,8 @@ export async function ensureDeployment(
   if (!mayChange) return reportUnchangedPods(deployment, provisioner, snapshot);
   const turn = followerKey("provisioner", provisioner.identity.name);
   const image = provisioner.image ?? (controlPlane && followedImage(controlPlane, turn));
-  const way = key && coderdAddress(key, controlPlane, { snapshot, environment });
-  if (!key || !image || !way) {
+  const address = key && coderdAddress(key, controlPlane, { snapshot, environment });
+  if (!key || !image || !address) {
     if (deployment) return reportPods(deployment, provisioner, snapshot);
     const status = podStatus(undefined, provisioner);
     return { ...waiting(conditionTypes.deployment, "Waiting for a provisioner key.", snapshot), status };
@@ -53,8 +53,8 @@ export async function ensureDeployment(
   const running = isHeldBack(key, deployment) ? runningChecksum(deployment) : undefined;
   const inputs = {
     image,
-    coderURL: way.url,
-    hostAliases: isUserURL(snapshot) ? [] : way.hostAliases,
+    coderURL: address.url,
+    hostAliases: isUserURL(snapshot) ? [] : address.hostAliases,
     clusterIP,
     key: key.place,
     keyChecksum: running ?? key.checksum,
@@ -77,9 +77,9 @@ function coderdAddress(
   const isElsewhere = coderURL !== undefined && !isSameService(coderURL, controlPlane?.url);
   if (controlPlane && isElsewhere) return { url: coderURL, hostAliases: [] };
   const { clusterDomain } = environment.ports;
-  const way = controlPlane && daemonAddress(controlPlane, snapshot.sources, clusterDomain);
+  const address = controlPlane && daemonAddress(controlPlane, snapshot.sources, clusterDomain);
   const url = coderURL ?? controlPlane?.url;
-  return way ?? wayOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
+  return address ?? addressOf(snapshot.deployment) ?? (url ? { url, hostAliases: [] } : undefined);
 }
 
 /** A URL in spec.extraEnv is resolved by DNS. */
@@ -87,7 +87,7 @@ function isUserURL({ provisioner }: Snapshot): boolean {
   return provisioner.pod.extraEnv.some(({ name }) => name === urlVariable);
 }
 
-function wayOf(deployment: Deployment | undefined): CoderdAddress | undefined {
+function addressOf(deployment: Deployment | undefined): CoderdAddress | undefined {
   const { containers = [] } = deployment?.spec?.template.spec ?? {};
   const url = containers[0]?.env?.find(({ name }) => name === urlVariable)?.value;
   return url ? { url, hostAliases: aliasesFor(url, deployment) } : undefined;

@@ -15,7 +15,7 @@ const GRACE_MS = 5_000;
 
 interface Answer {
   readonly value: Entitlement;
-  readonly nextLookMs: number;
+  readonly nextCheckMs: number;
 }
 
 /**
@@ -39,7 +39,7 @@ function publishedAnswer({ status }: ObservedControlPlane, now: number): Answer 
   const { externalProvisionerDaemonsEntitlement: value, entitlementsLastChecked } = status;
   const age = now - Date.parse(entitlementsLastChecked ?? "");
   if (!isKnown(value) || !(age < FRESH_MS)) return undefined;
-  return { value, nextLookMs: FRESH_MS - age + GRACE_MS };
+  return { value, nextCheckMs: FRESH_MS - age + GRACE_MS };
 }
 
 function rememberedAnswer(
@@ -49,7 +49,7 @@ function rememberedAnswer(
 ): Answer | undefined {
   if (!known || known.of !== stateOf(controlPlane)) return undefined;
   const age = now - known.at;
-  return age < FRESH_MS ? { value: known.value, nextLookMs: FRESH_MS - age } : undefined;
+  return age < FRESH_MS ? { value: known.value, nextCheckMs: FRESH_MS - age } : undefined;
 }
 
 async function ask(
@@ -65,7 +65,7 @@ async function ask(
   memory.entitlement.end();
   const value = externalProvisionerDaemons(entitlements.value);
   memory.knownEntitlement = { of: stateOf(controlPlane), at: now, value };
-  return verdict({ value, nextLookMs: FRESH_MS }, controlPlane);
+  return verdict({ value, nextCheckMs: FRESH_MS }, controlPlane);
 }
 
 function notKnown({ failure, retryInMs }: BackedOff<CoderFailure>): ProvisionerResult<true> {
@@ -87,11 +87,14 @@ const gracePeriod = {
     "The license has expired; it includes external provisioner daemons until its grace period ends. Renew it.",
 } as const;
 
-function verdict({ value, nextLookMs }: Answer, controlPlane: ObservedControlPlane): ProvisionerResult<true> {
+function verdict(
+  { value, nextCheckMs }: Answer,
+  controlPlane: ObservedControlPlane,
+): ProvisionerResult<true> {
   if (!isAllowed(value))
-    return blocked("NotEntitled", notEntitled(controlPlane), { requeueAfterMs: nextLookMs });
+    return blocked("NotEntitled", notEntitled(controlPlane), { requeueAfterMs: nextCheckMs });
   const condition = value === "entitled" ? entitled : gracePeriod;
-  return { condition, value: true, requeueAfterMs: nextLookMs };
+  return { condition, value: true, requeueAfterMs: nextCheckMs };
 }
 
 function notEntitled(controlPlane: ObservedControlPlane): string {

@@ -18,7 +18,7 @@ export const rules: readonly PolicyRule[] = [
     verbs: childVerbs,
     because: "runs provisioner daemons",
   },
-  ...workspaceRules({ whom: "daemons", lets: "allows daemons to build workspaces" }),
+  ...workspaceRules({ subject: "daemons", lets: "allows daemons to build workspaces" }),
   { resources: ["secrets"], verbs: childVerbs, because: "reads session tokens; stores provisioner keys" },
   {
     resources: ["configmaps"],

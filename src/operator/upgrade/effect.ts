@@ -58,7 +58,7 @@ export function upgradeEffect(run: UpgradeRun): Effect<UpgradeState, UpgradePlan
         case "ask":
           return learned(
             state,
-            plan.whom === "backup" ? await askBackup(run, state.facts) : await run.ask[plan.whom](),
+            plan.source === "backup" ? await askBackup(run, state.facts) : await run.ask[plan.source](),
           );
         case "remember":
           return remember(state, run);

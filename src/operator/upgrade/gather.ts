@@ -74,7 +74,7 @@ function podFacts({
   // A migrating pod fails its probe until the migration completes.
   const warnings = isRunning ? new Map() : snapshot.warnings;
   const seen = { pods, now, refusal, warnings };
-  const hindrance = rolloutOf(deployment ?? {}, seen) as Partial<StallCause>;
+  const stall = rolloutOf(deployment ?? {}, seen) as Partial<StallCause>;
   return {
     names: upgrade.podNames ?? pods.map((pod) => pod.metadata.name),
     isScaledToZero: !deployment || (spec?.replicas === 0 && isObserved && replicas === 0),
@@ -83,14 +83,14 @@ function podFacts({
     areNewest: isObserved && replicas > 0 && status?.updatedReplicas === replicas,
     images: pods.flatMap(({ status: seen }) => readyImages(seen?.containerStatuses)),
     isComplete: isComplete(deployment) && spec?.replicas === controlPlane.replicas,
-    isLate: hindrance.isLate ?? false,
+    isLate: stall.isLate ?? false,
     isRunning,
-    problem: troubleOf(hindrance, isRunning),
+    problem: problemOf(stall, isRunning),
   };
 }
 
 /** While coderd runs without crashing, a migration may exceed any deadline. */
-function troubleOf(
+function problemOf(
   { cause, mayResolve = false, isLate, isSettling }: Partial<StallCause>,
   isRunning: boolean,
 ): PodFacts["problem"] {

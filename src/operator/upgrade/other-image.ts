@@ -12,7 +12,7 @@ export function planOtherImage(
 ): ReturnType<StagePlan> | undefined {
   const { wanted } = facts;
   if (wanted === record.to) return undefined;
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
   // The new version has not migrated anything, or the backup was restored.
   if (schemaStanding(facts, record) === "unchanged") {
     const { message: _, ...chosen } = record;

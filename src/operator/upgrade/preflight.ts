@@ -92,7 +92,7 @@ const shared: Check = ({ neighbors }) => {
   return { reason: "DatabaseShared", message };
 };
 
-const strangers = checkInspection("DatabaseShared", ({ replicas }, { pods }) => {
+const sharedDatabase = checkInspection("DatabaseShared", ({ replicas }, { pods }) => {
   const hosts = hostsOf(pods);
   // If ready pods have custom host names, only the number of replicas can be compared.
   const areNamed = pods.ready === 0 || replicas.some((name) => hosts.includes(name));
@@ -114,6 +114,6 @@ const checks: readonly Check[] = [
   unfinished,
   dirty,
   shared,
-  strangers,
+  sharedDatabase,
   backupSource,
 ];

@@ -50,12 +50,12 @@ export const scalingDown: StagePlan = (facts, record) => {
   if (hosts !== record) return { do: "record", record: hosts };
   if (!pods.isScaledToZero || pods.names.length > 0)
     return stopped(`${waitingFor(pods.names)}${rollbackHint(record)}`);
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
   if (databaseFailure(facts)) return stopped(`${progress(facts)}${rollbackHint(record)}`);
   // Without pods of this control plane, a live replica belongs to another one and would run on the new
   // schema.
-  const strangers = foreignReplicas(inspectionOf(facts)?.replicas ?? [], record.hosts ?? []);
-  if (strangers) return stopped(`${strangers}${rollbackHint(record)}`);
+  const unknownReplicas = foreignReplicas(inspectionOf(facts)?.replicas ?? [], record.hosts ?? []);
+  if (unknownReplicas) return stopped(`${unknownReplicas}${rollbackHint(record)}`);
   return enter("Migrating", { ...record, ...schemaBefore(facts, record) });
 };
 
@@ -77,9 +77,9 @@ function ifServed(facts: UpgradeFacts, record: UpgradeStatus): ReturnType<StageP
   if (pods.ready === 0) return undefined;
   const served = enter("Verifying", { ...record, servedAgain: timestamp(now) });
   if (pods.isProbed) return served;
-  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported === undefined) return { do: "ask", source: "version" };
   if (reported.ok) return isOldVersion(reported.value, record) ? undefined : served;
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
   const inspection = inspectionOf(facts);
   return inspection && !isBusy(facts) && now - Date.parse(record.since) >= MAX_UNANSWERED_MS
     ? served
@@ -90,7 +90,7 @@ export const migrating: StagePlan = (facts, record) => {
   const { pods, now } = facts;
   const served = ifServed(facts, record);
   if (served) return served;
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
   const standing = schemaStanding(facts, record);
   // On a changed schema, only the new version can run, whatever the spec contains now.
   const isUnmigrated = standing === "unchanged" || (standing === "unknown" && !record.schemaChanged);
@@ -154,7 +154,7 @@ function giveUp(facts: UpgradeFacts, record: UpgradeStatus, problem: string): Re
 export const verifying: StagePlan = (facts, record) => {
   const { reported, pods, now } = facts;
   if (pods.ready === 0) return enter("Migrating", record);
-  if (reported === undefined) return { do: "ask", whom: "version" };
+  if (reported === undefined) return { do: "ask", source: "version" };
   if (reported.ok && !isOldVersion(reported.value, record))
     return enter("ScalingOut", { ...record, toVersion: reported.value });
   const isLate = now - Date.parse(record.since) >= MAX_UNANSWERED_MS;
@@ -195,7 +195,7 @@ export const rollingBack: StagePlan = (facts, record) => {
   const { pods } = facts;
   if (!record.migratingSince) return enter("RolledBack", record);
   if (!pods.isScaledToZero || pods.names.length > 0) return stopped(waitingFor(pods.names));
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
   switch (schemaStanding(facts, record)) {
     case "unchanged":
       return enter("RolledBack", record);

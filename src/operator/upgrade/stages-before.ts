@@ -58,8 +58,8 @@ function withoutOutage({ downSince: _, ...record }: UpgradeStatus): UpgradeStatu
 }
 
 export const preflight = beforeChange((facts, record) => {
-  if (facts.database === undefined) return { do: "ask", whom: "database" };
-  if (facts.settings.backup && !facts.backup) return { do: "ask", whom: "backup" };
+  if (facts.database === undefined) return { do: "ask", source: "database" };
+  if (facts.settings.backup && !facts.backup) return { do: "ask", source: "backup" };
   const { from, to, imageVersion } = record;
   const found = obstacles({ ...facts, from, to, imageVersion });
   if (found.length > 0) return held(facts, { obstacles: found, recheckMs: OBSTACLE_RETRY_MS });
@@ -94,7 +94,7 @@ export const draining = beforeChange((facts, record) => {
   const next = settings.backup ? "BackingUp" : "ScalingDown";
   const leftMs = Date.parse(record.since) + settings.drainTimeoutMs - now;
   if (leftMs <= 0) return enter(next, record);
-  if (builds === undefined) return { do: "ask", whom: "builds" };
+  if (builds === undefined) return { do: "ask", source: "builds" };
   if (builds === "unknown" || builds === 0) return enter(next, record);
   const message = waitingForBuilds(builds, now + leftMs);
   return held(facts, { message, recheckMs: Math.min(RECHECK_MS, leftMs) });
@@ -103,7 +103,7 @@ export const draining = beforeChange((facts, record) => {
 export const backingUp = beforeChange((facts, record) => {
   const { backup, settings, generation, now } = facts;
   if (!settings.backup) return enter("ScalingDown", record);
-  if (!backup) return { do: "ask", whom: "backup" };
+  if (!backup) return { do: "ask", source: "backup" };
   if (backup.kind === "succeeded") return enter("ScalingDown", record);
   const leftMs = Date.parse(record.since) + settings.backup.timeoutMs - now;
   const failure =

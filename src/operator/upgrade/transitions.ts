@@ -25,7 +25,7 @@ export interface Rest {
 export type UpgradePlan =
   | Rest
   /** Query more facts. */
-  | { readonly do: "ask"; readonly whom: "database" | "builds" | "backup" | "version" }
+  | { readonly do: "ask"; readonly source: "database" | "builds" | "backup" | "version" }
   /** Store the current pod template. */
   | { readonly do: "remember" }
   /** Announce the upgrade in coderd. */

@@ -11,7 +11,7 @@ import type { OutputStyle } from "../terminal/output-style.ts";
 import { type Line, span } from "../terminal/text.ts";
 
 const CONDITION = controlPlaneConditions.upgradePossible.type;
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const PATIENCE_MS = 60_000;
 
 /** The operator's verdict on an upgrade. */
@@ -132,7 +132,7 @@ async function answered(
       throw new CommandError(
         `The operator did not respond within ${PATIENCE_MS / 1_000} s. To check the operator, run: kubectl coder check`,
       );
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(POLL_MS, signal);
   }
 }
 

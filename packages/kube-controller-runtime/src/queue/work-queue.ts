@@ -177,10 +177,10 @@ export class WorkQueue {
   }
 
   /** Merges what was requested while the key ran with the result of the run. */
-  #resume(key: string, wish: Required<AddOptions> | undefined): void {
+  #resume(key: string, options: Required<AddOptions> | undefined): void {
     const parked = this.#turns.get(key);
     if (parked) this.#schedule(parked);
-    if (wish) this.add(key, wish);
+    if (options) this.add(key, options);
     else this.#dispatch();
   }
 

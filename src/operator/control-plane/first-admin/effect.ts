@@ -33,7 +33,7 @@ const needs: Readonly<Record<FirstAdminPlan["do"], Needs>> = {
   keep: "nothing",
   wait: "nothing",
   awaitPassword: "nothing",
-  look: { external: true },
+  check: { external: true },
   verify: { external: true },
   accept: {},
   storePassword: { irreversible: true },
@@ -61,7 +61,7 @@ async function act(plan: FirstAdminPlan, state: FirstAdminState, run: FirstAdmin
     case "wait":
     case "awaitPassword":
       return { next: state };
-    case "look": {
+    case "check": {
       const seen = await run.client.hasUsers();
       return seen.ok ? { next: { ...state, hasUsers: seen.value } } : { failed: seen.failure };
     }

@@ -25,7 +25,7 @@ describe("the first admin", () => {
   test.each<[guarantee: string, facts: Partial<FirstAdminFacts>, plan: object]>([
     ["waits for a ready pod", { isServing: false }, { do: "wait" }],
     ["waits for a given password at once", { isServing: false, wanted: given }, { do: "awaitPassword" }],
-    ["is not asked for before coderd says that it has no users", {}, { do: "look" }],
+    ["is not asked for before coderd says that it has no users", {}, { do: "check" }],
     ["gets a password that is stored before coderd gets it", { hasUsers: false }, { do: "storePassword" }],
     ["is not made up without a given password", { hasUsers: false, wanted: given }, { do: "awaitPassword" }],
     [
@@ -47,16 +47,16 @@ describe("the first admin", () => {
       { ...lost, hasUsers: false },
       { do: "create", password: "p" },
     ],
-    ["is left alone while a look is not due", { ...settled, isCheckDue: false }, { do: "keep" }],
+    ["is left alone while a check is not due", { ...settled, isCheckDue: false }, { do: "keep" }],
     ["is left alone while coderd does not serve", { ...settled, isServing: false }, { do: "keep" }],
-    ["is looked for now and then", settled, { do: "look" }],
+    ["is looked for now and then", settled, { do: "check" }],
     ["is left alone where coderd has users", { ...settled, hasUsers: true }, { do: "keep" }],
     [
       "is created again in a new database",
       { ...settled, hasUsers: false, password: "p" },
       { do: "create", password: "p" },
     ],
-    ["is looked for where the spec names another", { recorded: other, isCheckDue: false }, { do: "look" }],
+    ["is looked for where the spec names another", { recorded: other, isCheckDue: false }, { do: "check" }],
     ["is never changed where the spec names another", { recorded: other, hasUsers: true }, existing],
   ])("%s", (_guarantee, facts, plan) => {
     expect(planFirstAdmin({ ...untouched, ...facts })).toEqual(plan);

@@ -18,7 +18,7 @@ export interface FirstAdminFacts {
 /**
  * The next step towards a first admin:
  *
- *     look ──► storePassword ──► create ──► accept ──► keep
+ *    check ──► storePassword ──► create ──► accept ──► keep
  *       ├────► verify ────────────────────────┤   the answer to an attempt was lost
  *       └─────────────────────────────────────┘   coderd has users
  */
@@ -30,7 +30,7 @@ export type FirstAdminPlan =
   /** The Secret in the spec lacks the password. */
   | { readonly do: "awaitPassword" }
   /** Ask coderd whether it has users. */
-  | { readonly do: "look" }
+  | { readonly do: "check" }
   /** Store a new password before coderd gets it. */
   | { readonly do: "storePassword" }
   | { readonly do: "create"; readonly password: string }
@@ -44,7 +44,7 @@ export function planFirstAdmin(facts: FirstAdminFacts): FirstAdminPlan {
   const isSettled = recorded !== undefined && recorded.state !== "Creating";
   if (hasUsers === undefined) {
     if (isSettled && !(isServing && isCheckDue)) return { do: "keep" };
-    if (isServing) return { do: "look" };
+    if (isServing) return { do: "check" };
     return { do: !wanted.isGenerated && password === undefined ? "awaitPassword" : "wait" };
   }
   if (hasUsers) return isSettled ? { do: "keep" } : whoIsThere(recorded, facts);

@@ -19,7 +19,7 @@ import { passwordIn } from "./password.ts";
 import { type FirstAdminPlan, isSameUser } from "./plan.ts";
 
 /** Interval at which coderd is asked whether it still has users. An empty database accepts any first user. */
-const LOOK_EVERY_MS = 10 * 60_000;
+const CHECK_EVERY_MS = 10 * 60_000;
 /** The same while the operator waits for the token that it needs to look up users. */
 const RECHECK_MS = 30_000;
 
@@ -48,7 +48,7 @@ export async function ensureFirstAdmin(
     environment,
     firstAdmin,
     isServing: access.isServing,
-    isCheckDue: nextLookMs(memory, snapshot) <= 0,
+    isCheckDue: nextCheckMs(memory, snapshot) <= 0,
     client: coderdClient(undefined, { snapshot, environment }),
   };
   const present = passwordSecret.status === "fulfilled" ? passwordSecret.value : undefined;
@@ -71,13 +71,13 @@ async function report(outcome: Outcome, run: FirstAdminRun, access: Access): Pro
   if (outcome.plan.do === "awaitPassword") return blocked("SecretMissing", withoutPassword(firstAdmin));
   const result = await usersThere(outcome.state, run, access);
   // The next run creates the exposure.
-  const nextMs = snapshot.awaitsFirstAdmin ? 0 : nextLookMs(environment.memory, snapshot);
-  return { ...result, requeueAfterMs: nextMs > 0 || snapshot.awaitsFirstAdmin ? nextMs : LOOK_EVERY_MS };
+  const nextMs = snapshot.awaitsFirstAdmin ? 0 : nextCheckMs(environment.memory, snapshot);
+  return { ...result, requeueAfterMs: nextMs > 0 || snapshot.awaitsFirstAdmin ? nextMs : CHECK_EVERY_MS };
 }
 
 /** Zero or less if coderd must be asked now. */
-function nextLookMs({ firstAdminLook }: Environment["memory"], { now }: Snapshot): number {
-  return firstAdminLook ? firstAdminLook.at + LOOK_EVERY_MS - now : 0;
+function nextCheckMs({ firstAdminCheck }: Environment["memory"], { now }: Snapshot): number {
+  return firstAdminCheck ? firstAdminCheck.at + CHECK_EVERY_MS - now : 0;
 }
 
 /** Reports on the users of coderd. Keeps the last report while coderd is not asked. */
@@ -91,8 +91,8 @@ async function usersThere(
   if (!hasUsers && before?.status === "True" && before.reason === recorded?.state) return {};
   const isTokenAwaited = token === undefined && controlPlane.operatorAccess.kind !== "disabled";
   const isCreated = recorded?.state === "Created";
-  const lookedAt = isTokenAwaited && !isCreated ? now - LOOK_EVERY_MS + RECHECK_MS : now;
-  if (hasUsers) run.environment.memory.firstAdminLook = { at: lookedAt };
+  const checkedAt = isTokenAwaited && !isCreated ? now - CHECK_EVERY_MS + RECHECK_MS : now;
+  if (hasUsers) run.environment.memory.firstAdminCheck = { at: checkedAt };
   return isCreated ? { condition: created(recorded, run) } : reportExistingUsers(run, token);
 }
 
@@ -117,7 +117,7 @@ function notCreated(
 ): ControlPlaneResult {
   // An unreachable coderd keeps its users.
   const isSettled = !snapshot.awaitsFirstAdmin && isSameUser(snapshot.object.status?.firstAdmin, firstAdmin);
-  if (plan.do === "look" && isSettled) return { requeueAfterMs: retryInMs };
+  if (plan.do === "check" && isSettled) return { requeueAfterMs: retryInMs };
   const isWeak = failure.kind === "invalid" && failure.fields?.includes("password");
   const { name, key } = firstAdmin.password;
   if (isWeak)

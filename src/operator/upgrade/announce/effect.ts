@@ -26,7 +26,7 @@ const RETRY_MS = 30_000;
 
 const needs: Readonly<Record<NoticePlan["do"], Needs>> = {
   rest: "nothing",
-  look: { external: true },
+  read: { external: true },
   record: {},
   announce: { external: true },
   putBack: { external: true },
@@ -67,7 +67,7 @@ async function act(plan: NoticePlan, state: NoticeState, run: NoticeRun): Step {
   const { notice, session } = run;
   if (!session) throw new TypeError("a request to coderd needs a token");
   const client = session.client();
-  if (plan.do === "look") {
+  if (plan.do === "read") {
     const entitlements = await client.entitlements();
     if (!entitlements.ok) return { failed: entitlements.failure };
     if (!allows(entitlements.value, notice.feature)) return { next: { ...state, seen: "notEntitled" } };

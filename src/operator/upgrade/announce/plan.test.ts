@@ -4,7 +4,7 @@ import { type NoticeFacts, type NoticePlan, planNotice } from "./plan.ts";
 const announcing = { state: "Announcing", text: "soon" } as const;
 const announced = { state: "Announced", text: "soon" } as const;
 const skipped = { state: "Skipped", message: "why" } as const;
-const looked = { do: "look" } as const;
+const read = { do: "read" } as const;
 const rest = { do: "rest" } as const;
 const gone = { do: "record", record: undefined } as const;
 
@@ -16,7 +16,7 @@ function planOf(phase: NoticeFacts["phase"], facts: Partial<NoticeFacts>): Notic
 
 describe("before the service stops", () => {
   test.each<Row>([
-    ["coderd is asked first", {}, looked],
+    ["coderd is asked first", {}, read],
     ["the intention is recorded before the act", { seen: "absent" }, { do: "record", record: announcing }],
     ["what was recorded is done", { record: announcing, seen: "absent" }, { do: "announce" }],
     [
@@ -50,7 +50,7 @@ describe("after the upgrade", () => {
   test.each<Row>([
     ["there is nothing to do where nothing was announced", {}, rest],
     ["what was skipped is forgotten", { record: skipped }, gone],
-    ["coderd is asked first", { record: announced }, looked],
+    ["coderd is asked first", { record: announced }, read],
     ["what is there is put back", { record: announced, seen: "there" }, { do: "putBack" }],
     ["what may have been done is put back", { record: announcing, seen: "there" }, { do: "putBack" }],
     ["what people have put back is forgotten", { record: announced, seen: "absent" }, gone],

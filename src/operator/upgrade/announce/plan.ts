@@ -20,7 +20,7 @@ export interface NoticeFacts {
 export type NoticePlan =
   | { readonly do: "rest" }
   /** Ask coderd whether the notice exists, and whether the license includes it. */
-  | { readonly do: "look" }
+  | { readonly do: "read" }
   | { readonly do: "record"; readonly record: NoticeStatus | undefined }
   | { readonly do: "announce" | "putBack" };
 
@@ -44,7 +44,7 @@ export function planNotice(facts: NoticeFacts): NoticePlan {
 function planAnnouncement({ record, text, obstacle, seen }: NoticeFacts): NoticePlan {
   if (record && record.state !== "Announcing") return rest;
   if (obstacle) return record ? rest : skip(obstacle);
-  if (!seen) return { do: "look" };
+  if (!seen) return { do: "read" };
   if (seen === "notEntitled") return record ? rest : skip(NOT_ENTITLED);
   if (record) return seen === "absent" ? { do: "announce" } : enter({ ...record, state: "Announced" });
   return seen === "there"
@@ -56,7 +56,7 @@ function planRemoval({ record, obstacle, seen }: NoticeFacts): NoticePlan {
   if (!record) return rest;
   if (record.state === "Skipped") return enter(undefined);
   if (obstacle) return rest;
-  if (!seen) return { do: "look" };
+  if (!seen) return { do: "read" };
   // Without the feature, coderd hides stored settings.
   if (seen === "notEntitled") return rest;
   return seen === "there" ? { do: "putBack" } : enter(undefined);

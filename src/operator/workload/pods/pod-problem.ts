@@ -50,7 +50,7 @@ export type PodProblem =
       readonly isSettling?: true;
     }
   /** It may still resolve; check again after this time. */
-  | { readonly kind: "perhaps"; readonly afterMs: number };
+  | { readonly kind: "possible"; readonly afterMs: number };
 
 /**
  * Undefined for a pod that is ready, terminating, or starting normally. Warnings, newest first, explain a
@@ -84,9 +84,9 @@ const RECHECK_MS = 15_000;
 function stuck(pod: Stored<Pod>, now: number, warnings: readonly PodWarning[]): PodProblem | undefined {
   const found = stuckSince(pod);
   if (!found) return undefined;
-  if (now < found.dueAt) return { kind: "perhaps", afterMs: found.dueAt - now };
+  if (now < found.dueAt) return { kind: "possible", afterMs: found.dueAt - now };
   const cause = stuckCause(found, warnings, now);
-  if (!cause) return { kind: "perhaps", afterMs: RECHECK_MS };
+  if (!cause) return { kind: "possible", afterMs: RECHECK_MS };
   const message = `Pod "${pod.metadata.name}": ${sentence(cause.what, cause.detail, cause.advice)}`;
   return { kind: "found", message, mayResolve: true, afterMs: RECHECK_MS };
 }
@@ -153,7 +153,7 @@ function unscheduled({ metadata, status }: Stored<Pod>, now: number): PodProblem
   const missing = missingClaimAdvice(message);
   const since = Date.parse(String(scheduled.lastTransitionTime ?? metadata.creationTimestamp));
   const afterMs = since + SCHEDULE_MS - now;
-  if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "perhaps", afterMs };
+  if (!missing && afterMs > 0 && afterMs <= SCHEDULE_MS) return { kind: "possible", afterMs };
   const advice = missing ?? (/unbound immediate/.test(message) ? VOLUME_ADVICE : SCHEDULING_ADVICE);
   return {
     kind: "found",

@@ -70,7 +70,7 @@ export const podRules: readonly PolicyRule[] = [
 ];
 
 /** Permissions of controllers with an exposure. */
-export function exposureRules(whom: string): PolicyRule[] {
+export function exposureRules(subject: string): PolicyRule[] {
   return [
     {
       resources: [
@@ -79,7 +79,7 @@ export function exposureRules(whom: string): PolicyRule[] {
         "listenersets.gateway.networking.k8s.io",
       ],
       verbs: childVerbs,
-      because: `exposes ${whom} outside the cluster`,
+      because: `exposes ${subject} outside the cluster`,
     },
     {
       resources: ["ingressclasses.networking.k8s.io"],
@@ -91,14 +91,17 @@ export function exposureRules(whom: string): PolicyRule[] {
 }
 
 /** Permissions to create Roles that allow `whom` to run workspaces. */
-export function workspaceRules({ whom, lets }: { readonly [part in "whom" | "lets"]: string }): PolicyRule[] {
+export function workspaceRules({
+  subject,
+  lets,
+}: { readonly [part in "subject" | "lets"]: string }): PolicyRule[] {
   const rbac = "rbac.authorization.k8s.io";
   return [
     { resources: [`roles.${rbac}`, `rolebindings.${rbac}`], verbs: childVerbs, because: lets },
     {
       resources: workspaceResources,
       verbs: workspaceVerbs,
-      because: `grants ${whom} these verbs for workspaces`,
+      because: `grants ${subject} these verbs for workspaces`,
     },
   ];
 }
