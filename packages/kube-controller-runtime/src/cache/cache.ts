@@ -139,6 +139,15 @@ export class Cache<T extends KubeObject> implements StoreReader<T> {
     this.#handlers.push(handler);
   }
 
+  /** See `Store.beginWrite`. */
+  beginWrite(key: ObjectKey): void {
+    this.#storeOf(key)?.beginWrite(key);
+  }
+
+  endWrite(key: ObjectKey): void {
+    this.#storeOf(key)?.endWrite(key);
+  }
+
   /** See `Store.remember`. */
   remember(written: Stored<T>, sent: Sent): void {
     // A write outside the selection belongs to other caches; the watch reports objects that leave the

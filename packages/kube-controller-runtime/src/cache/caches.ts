@@ -1,5 +1,14 @@
 import type { Client } from "../client/client.ts";
-import { type Kind, type KubeObject, keyOf, keyOfObject, resourceName, type Stored } from "../object.ts";
+import {
+  type Kind,
+  type KubeObject,
+  keyOf,
+  keyOfObject,
+  type ObjectRef,
+  refOf,
+  resourceName,
+  type Stored,
+} from "../object.ts";
 import { Cache, type CacheEnvironment, type CacheOptions } from "./cache.ts";
 import type { Sent } from "./own-write.ts";
 import { References } from "./references.ts";
@@ -58,39 +67,74 @@ export class Caches {
    * A client that shows the results of its writes in the caches before it resolves. Reads go to the server.
    */
   writeThrough(client: Client): Client {
-    const remember = async <T extends KubeObject>(
+    const remember = <T extends KubeObject>(
       kind: Kind<T>,
-      write: Promise<Stored<T>>,
-      sent: Sent,
-    ): Promise<Stored<T>> => {
-      const written = await write;
-      for (const cache of this.#allOf(kind)) {
-        if (isGone(written)) cache.forget(keyOfObject(written), written.metadata.uid);
-        else cache.remember(written, sent);
-      }
-      return written;
-    };
-    const fields = (body: object): Sent => ({ by: "fields", fields: body });
+      { ref, sent }: { readonly ref: () => ObjectRef; readonly sent: Sent },
+      write: () => Promise<Stored<T>>,
+    ): Promise<Stored<T>> =>
+      this.#whileWriting(kind, ref, async (caches) => {
+        const written = await write();
+        for (const cache of caches) {
+          if (isGone(written)) cache.forget(keyOfObject(written), written.metadata.uid);
+          else cache.remember(written, sent);
+        }
+        return written;
+      });
+    const fields = (ref: ObjectRef, body: object) => ({
+      ref: () => ref,
+      sent: { by: "fields", fields: body } as const,
+    });
     return {
       get: (kind, ref) => client.get(kind, ref),
       list: (kind, options) => client.list(kind, options),
       watch: (kind, options) => client.watch(kind, options),
-      create: (kind, object) => remember(kind, client.create(kind, object), { by: "create" }),
-      apply: (kind, object) => remember(kind, client.apply(kind, object), fields(object)),
-      mergePatch: (kind, ref, patch) => remember(kind, client.mergePatch(kind, ref, patch), fields(patch)),
+      create: (kind, object) =>
+        remember(kind, { ref: () => refOf(object), sent: { by: "create" } }, () =>
+          client.create(kind, object),
+        ),
+      apply: (kind, object) =>
+        remember(kind, fields(refOf(object), object), () => client.apply(kind, object)),
+      mergePatch: (kind, ref, patch) =>
+        remember(kind, fields(ref, patch), () => client.mergePatch(kind, ref, patch)),
       jsonPatch: (kind, ref, operations) =>
-        remember(kind, client.jsonPatch(kind, ref, operations), { by: "other" }),
-      patchStatus: (kind, ref, patch) => remember(kind, client.patchStatus(kind, ref, patch), fields(patch)),
-      delete: async (kind, ref, options) => {
-        const caches = this.#allOf(kind).map((cache) => ({ cache, before: cache.get(keyOf(ref)) }));
-        const remains = await client.delete(kind, ref, options);
-        for (const { cache, before } of caches) {
-          if (remains) cache.remember(remains, deletion(remains));
-          else if (before) cache.forget(keyOf(ref), before.metadata.uid);
-        }
-        return remains;
-      },
+        remember(kind, { ref: () => ref, sent: { by: "other" } }, () =>
+          client.jsonPatch(kind, ref, operations),
+        ),
+      patchStatus: (kind, ref, patch) =>
+        remember(kind, fields(ref, patch), () => client.patchStatus(kind, ref, patch)),
+      delete: (kind, ref, options) =>
+        this.#whileWriting(
+          kind,
+          () => ref,
+          async (caches) => {
+            const before = caches.map((cache) => cache.get(keyOf(ref))?.metadata.uid);
+            const remains = await client.delete(kind, ref, options);
+            for (const [index, cache] of caches.entries()) {
+              const uid = before[index];
+              if (remains) cache.remember(remains, deletion(remains));
+              else if (uid !== undefined) cache.forget(keyOf(ref), uid);
+            }
+            return remains;
+          },
+        ),
     };
+  }
+
+  /** Until the work ends, the caches hold back changes of the object, which may be the work's own. */
+  async #whileWriting<T extends KubeObject, R>(
+    kind: Kind<T>,
+    ref: () => ObjectRef,
+    work: (caches: readonly Cache<T>[]) => Promise<R>,
+  ): Promise<R> {
+    const caches = this.#allOf(kind);
+    // An object without a name, such as a review, has no key.
+    const key = caches.length > 0 ? keyOf(ref()) : "";
+    for (const cache of caches) cache.beginWrite(key);
+    try {
+      return await work(caches);
+    } finally {
+      for (const cache of caches) cache.endWrite(key);
+    }
   }
 
   /** All caches that may contain an object of the kind. */

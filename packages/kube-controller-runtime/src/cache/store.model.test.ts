@@ -74,13 +74,17 @@ class World {
     const before = this.store.get(key)?.metadata.uid;
     if (what === "otherWrites") this.#put(name, { theirs: `${this.#version}` });
     else if (what === "otherDeletes") this.#remove(key);
-    else if (what === "weDelete" && this.#remove(key)) this.#answers.push(() => this.#deleted(key, before));
-    else if (what === "weWrite") this.#weWrite(name, { ours: `${this.#version}` });
+    else if (what === "weDelete" && this.objects.has(key)) {
+      this.store.beginWrite(key);
+      this.#remove(key);
+      this.#answers.push(() => this.#deleted(key, before));
+    } else if (what === "weWrite") this.#weWrite(name, { ours: `${this.#version}` });
     else if (what === "weRepeat") this.#weWrite(name, { ours: this.objects.get(key)?.data?.ours ?? "1" });
   }
 
   #weWrite(name: string, data: Record<string, string>): void {
     const sent: Sent = this.objects.has(`n/${name}`) ? { by: "fields", fields: { data } } : { by: "create" };
+    this.store.beginWrite(`n/${name}`);
     const written = this.#put(name, data);
     this.#answers.push(() => this.#written(written, sent));
   }
@@ -108,12 +112,14 @@ class World {
 
   #written(object: Stored<ConfigMap>, sent: Sent): void {
     this.store.remember(object, sent);
+    this.store.endWrite(keyOfObject(object));
     this.#mustNotBeOlderThan(keyOfObject(object), versionOf(object));
   }
 
   #deleted(key: ObjectKey, before: string | undefined): void {
+    if (before !== undefined) this.store.forget(key, before);
+    this.store.endWrite(key);
     if (before === undefined) return;
-    this.store.forget(key, before);
     this.#gone.add(before);
     expect(this.store.get(key)?.metadata.uid).not.toBe(before);
   }

@@ -139,6 +139,63 @@ describe("an own write", () => {
   });
 });
 
+describe("an own write that the watch reports before the response arrives", () => {
+  const moved = { by: "fields", fields: { data: { team: "blue" } } } as const;
+
+  test("is seen at once, and reported as an own write after the response", () => {
+    const { store, list, feed, seen, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    feed({ type: "apply", object: object(11, { team: "blue" }) });
+    expect([seen(), changes.slice(1)]).toEqual([["a@11"], []]);
+    store.remember(object(11, { team: "blue" }), moved);
+    store.endWrite("n/a");
+    expect(changes.slice(1)).toEqual(["we updated a@11"]);
+  });
+
+  test("does not hide what another client changed before or after it", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    for (const [version, team] of [
+      [11, "green"],
+      [12, "blue"],
+      [13, "black"],
+    ] as const)
+      feed({ type: "apply", object: object(version, { team }) });
+    store.remember(object(12, { team: "blue" }), moved);
+    store.endWrite("n/a");
+    expect(changes.slice(1)).toEqual(["watch updated a@11", "we updated a@12", "watch updated a@13"]);
+  });
+
+  test("is reported as a change of another client if the write fails", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    feed({ type: "apply", object: object(11, { team: "blue" }) });
+    store.endWrite("n/a");
+    expect(changes.slice(1)).toEqual(["watch updated a@11"]);
+  });
+
+  test("is an own deletion", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    feed({ type: "delete", object: object(11) });
+    store.forget("n/a", "a");
+    store.endWrite("n/a");
+    expect(changes.slice(1)).toEqual(["we deleted a@5"]);
+  });
+
+  test("holds back no change of another object", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    feed({ type: "apply", object: object(11, { name: "b" }) });
+    expect(changes.slice(1)).toEqual(["watch added b@11"]);
+  });
+});
+
 describe("an own write whose response contains another client's change", () => {
   const moved = { by: "fields", fields: { data: { team: "blue" } } } as const;
 

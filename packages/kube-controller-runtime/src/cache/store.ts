@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, keyOfObject, type ObjectKey, type Stored } from "../object.ts";
 import type { WatcherEvent } from "../watch/watcher.ts";
+import { HeldChanges } from "./held-changes.ts";
 import { Indexes, type IndexFunctions, type StoreFault } from "./indexes.ts";
 import { isExplainedBy, type Sent } from "./own-write.ts";
 
@@ -56,6 +57,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   readonly #indexes: Indexes<T>;
   readonly #objects = new Map<ObjectKey, Stored<T>>();
   readonly #ownWrites = new Map<ObjectKey, OwnWrite>();
+  readonly #held = new HeldChanges<Change<T>>();
   #staged: Map<ObjectKey, Stored<T>> | undefined;
   /** Changes of a relist in progress, reported once it is complete. */
   #unreported: Change<T>[] | undefined;
@@ -114,6 +116,16 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
     }
   }
 
+  /** Before an own write is sent: its changes are reported only after `endWrite`, because they may be its own. */
+  beginWrite(key: ObjectKey): void {
+    this.#held.begin(key);
+  }
+
+  /** After its result was passed to `remember` or `forget`, or it failed. */
+  endWrite(key: ObjectKey): void {
+    for (const change of this.#held.end(key)) this.#options.onChange?.(change);
+  }
+
   /**
    * Shows the result of an own write to readers immediately. Ignored if the store already has a newer
    * version. A difference that `sent` does not explain is a change of another client, which the watch would
@@ -122,19 +134,22 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
   remember(written: Stored<T>, sent: Sent): void {
     const version = versionOf(written);
     const key = keyOfObject(written);
+    const managers = written.metadata.managedFields?.length ?? 0;
+    this.#held.claim(key, ({ type, previous: before, object: after }) => {
+      const isResult = type !== "deleted" && versionOf(after) === version;
+      return isResult && isExplainedBy(sent, { before, after, managers });
+    });
     if (!(version > this.#version) || this.#isPast(key, written)) return;
     this.#ownWrites.set(key, { version });
     const object = this.#slim(written);
-    const ownWrite = isExplainedBy(sent, {
-      before: this.#objects.get(key),
-      after: object,
-      managers: written.metadata.managedFields?.length ?? 0,
-    });
+    const before = this.#objects.get(key);
+    const ownWrite = isExplainedBy(sent, { before, after: object, managers });
     this.#put(key, object, { ownWrite, fromList: false });
   }
 
   /** Hides an object that this process deleted, until the watch reports the deletion. */
   forget(key: ObjectKey, uid: string): void {
+    this.#held.claim(key, ({ type, object }) => type === "deleted" && object.metadata.uid === uid);
     const object = this.#objects.get(key);
     if (object?.metadata.uid !== uid) return;
     this.#ownWrites.set(key, { version: versionOf(object), deletedUid: uid });
@@ -223,7 +238,7 @@ export class Store<T extends KubeObject> implements StoreReader<T> {
 
   #report(change: Change<T>): void {
     if (this.#unreported) this.#unreported.push(change);
-    else this.#options.onChange?.(change);
+    else if (!this.#held.hold(change)) this.#options.onChange?.(change);
   }
 }
 
