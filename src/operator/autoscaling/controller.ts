@@ -51,7 +51,7 @@ export function queueController(ports: CoderPorts): Controller {
       .watches(Service, () => [], managedByUs)
       .watches(Secret, () => [], managedByUs)
       .watches(Namespace, objectsInNamespace(CoderControlPlane), namespaceWatch)
-      .watches(Pod, controlPlaneOfPod, podWatch)
+      .watches(Pod, controlPlaneOfPod, { ...podWatch, settleMs: 1_000 })
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)
       .reconcile(async (key, context) => {

@@ -72,23 +72,26 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
     [CONTROL_PLANE_INDEX]: namedControlPlane,
     [provisionerTie.index]: provisionerTie.ofOwner,
   };
-  return controller("provisioner")
-    .for(CoderProvisioner, { when: anyChange, indexes })
-    .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: replicasChanged })
-    .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
-    .owns([Role, RoleBinding], grants)
-    .watches(Role, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
-    .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
-    .owns([Deployment], { ...managedByUs, when: rolloutChanged })
-    .watches(Service, objectsBehindService(CoderProvisioner), { ...managedByUs, when: addressAssigned })
-    .watches(CoderControlPlane, objectsNaming(CoderProvisioner), { when: controlPlaneReported })
-    .watches(Pod, podOwners(CoderProvisioner), podWatch)
-    .watches(Namespace, objectsInNamespace(CoderProvisioner), namespaceWatch)
-    .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
-    .refersTo(Secret, references.secrets)
-    .refersTo(ConfigMap, references.configMaps)
-    .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
-    .reconcile(reconciler(reconciliation(tenancy), ports));
+  return (
+    controller("provisioner")
+      .for(CoderProvisioner, { when: anyChange, indexes })
+      .watches(CoderProvisioner, (object) => [keyOfObject(object)], { when: replicasChanged })
+      .owns([Secret, ServiceAccount, PodDisruptionBudget], { ...managedByUs, when: contentChanged })
+      .owns([Role, RoleBinding], grants)
+      .watches(Role, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
+      .watches(RoleBinding, behindGrant(CoderProvisioner, provisionerTie), foreignGrants)
+      .owns([Deployment], { ...managedByUs, when: rolloutChanged })
+      .watches(Service, objectsBehindService(CoderProvisioner), { ...managedByUs, when: addressAssigned })
+      .watches(CoderControlPlane, objectsNaming(CoderProvisioner), { when: controlPlaneReported })
+      // The pods of a pool change together, and their Deployment right after them.
+      .watches(Pod, podOwners(CoderProvisioner), { ...podWatch, settleMs: 100 })
+      .watches(Namespace, objectsInNamespace(CoderProvisioner), namespaceWatch)
+      .accepts(awaitsAcceptance, accept(CoderProvisioner, noPods))
+      .refersTo(Secret, references.secrets)
+      .refersTo(ConfigMap, references.configMaps)
+      .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
+      .reconcile(reconciler(reconciliation(tenancy), ports))
+  );
 }
 
 /** Autoscaling requests a different number of daemons. */

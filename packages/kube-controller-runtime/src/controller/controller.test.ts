@@ -123,6 +123,32 @@ test("changes for which the predicate of an owned or watched kind says no cause 
   }
 });
 
+test("changes of a kind that settles cause one run together, and none after a run for another reason", async () => {
+  const runs: string[] = [];
+  const parents = controller("parent")
+    .for(Parent)
+    .watches(Service, () => ["n/x"], { settleMs: 100 })
+    .reconcile(async (key) => {
+      runs.push(key);
+      return awaitChange;
+    });
+  const { person, clock } = await runManager([parents]);
+  const changeServices = async () => {
+    for (const labels of [{ a: "1" }, { a: "2" }]) {
+      await person.apply(Service, { metadata: { ...ref("s"), labels } });
+      await clock.advance(49);
+    }
+  };
+  await changeServices();
+  expect(runs).toEqual([]);
+  await clock.advance(2);
+  expect(runs.splice(0)).toEqual(["n/x"]);
+  await changeServices();
+  await person.create(Parent, parent("x"));
+  await clock.advance(60_000);
+  expect(runs).toEqual(["n/x"]);
+});
+
 test("a child in a namespace runs the cluster-scoped object that owns it", async () => {
   const runs: string[] = [];
   const Tenant = kind<KubeObject>("example.com/v1", { kind: "Tenant", plural: "tenants", namespaced: false });

@@ -65,6 +65,8 @@ export interface Source<T extends KubeObject = KubeObject> {
   readonly kind: Kind<T>;
   readonly cache: CacheOptions<T> | undefined;
   readonly when: Predicate<T>;
+  /** How long a change may wait for further ones. */
+  readonly settleMs?: number;
   readonly keysOf: (change: Change<T>, caches: Caches) => readonly ObjectKey[];
 }
 
@@ -111,6 +113,14 @@ interface SourceOptions<T extends KubeObject> extends CacheOptions<T> {
   readonly when?: Predicate<T>;
 }
 
+interface WatchedOptions<T extends KubeObject> extends SourceOptions<T> {
+  /**
+   * How long a change waits for further ones, so that one run handles all of them; a run for another reason
+   * does not wait. For kinds that change in bursts, such as pods. Defaults to 0.
+   */
+  readonly settleMs?: number;
+}
+
 /** Starts the definition of a controller: `controller("x").for(Kind).owns([...]).reconcile(...)`. */
 export function controller(name: string) {
   return {
@@ -146,15 +156,15 @@ class ControllerBuilder<T extends KubeObject> {
   watches<W extends KubeObject>(
     kind: Kind<W>,
     keysOf: (object: Stored<W>, caches: Caches) => readonly ObjectKey[],
-    options?: SourceOptions<W>,
+    options?: WatchedOptions<W>,
   ): this {
-    const { when = anyChange, ...cache } = options ?? {};
+    const { when = anyChange, settleMs = 0, ...cache } = options ?? {};
     const keysBeforeAndAfter = (change: Change<W>, caches: Caches) => {
       const keys = keysOf(change.object, caches);
       return change.previous ? [...keys, ...keysOf(change.previous, caches)] : keys;
     };
     // Without options, reuse the existing cache.
-    return this.#add({ kind, cache: options && cache, when, keysOf: keysBeforeAndAfter });
+    return this.#add({ kind, cache: options && cache, when, settleMs, keysOf: keysBeforeAndAfter });
   }
 
   /**

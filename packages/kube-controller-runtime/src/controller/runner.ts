@@ -143,7 +143,9 @@ export class ControllerRunner {
     this.#tolerate(object, () => {
       // The previous and the new state usually return the same key; adding it twice would run it twice.
       const keys = new Set(source.keysOf(change, this.#environment.caches));
-      for (const key of keys) this.#queue.add(key, { priority: this.#unaccepted(key) ? "new" : priority });
+      const { settleMs: afterMs = 0 } = source;
+      for (const key of keys)
+        this.#queue.add(key, { afterMs, priority: this.#unaccepted(key) ? "new" : priority });
     });
   }
 
