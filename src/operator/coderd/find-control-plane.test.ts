@@ -1,9 +1,9 @@
-import type { Stored } from "kube-controller-runtime";
+import { controllerReference, type RunContext, type Service, type Stored } from "kube-controller-runtime";
 import { stored } from "kube-controller-runtime/testing";
 import { expect, test } from "vitest";
 import type { ControlPlaneStatus } from "../../api/v1alpha1/control-plane.ts";
-import type { CoderControlPlane } from "../../api/v1alpha1/kinds.ts";
-import { controlPlaneReported } from "./find-control-plane.ts";
+import { CoderControlPlane, CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
+import { controlPlaneReported, objectsBehindService } from "./find-control-plane.ts";
 
 function withStatus(status: ControlPlaneStatus, annotations = {}): Stored<CoderControlPlane> {
   return stored<CoderControlPlane>({ status }, { generation: 1, annotations });
@@ -47,4 +47,18 @@ test("a new cause why the operator has no access runs those that repeat it", () 
   };
   expect(causesRun(without("Waiting for a ready pod."), without("The password is wrong."))).toBe(true);
   expect(causesRun(without("The password is wrong."), without("The password is wrong."))).toBe(false);
+});
+
+test("the Service of a control plane runs those that name it, unless they wait for its report anyway", () => {
+  const run = (controlPlane: Stored<CoderControlPlane>) => {
+    const ownerReferences = [controllerReference(controlPlane, CoderControlPlane)];
+    const objects = new Map<unknown, object>([
+      [CoderControlPlane, { get: () => controlPlane }],
+      [CoderProvisioner, { byIndex: () => [stored<CoderProvisioner>({}, { name: "pool" })] }],
+    ]);
+    const caches = { of: (kind: unknown) => objects.get(kind) } as unknown as RunContext["caches"];
+    return objectsBehindService(CoderProvisioner)(stored<Service>({}, { ownerReferences }), caches);
+  };
+  expect(run(withStatus({ phase: "Pending" }))).toEqual([]);
+  expect(run(withStatus(reported))).toHaveLength(1);
 });

@@ -93,12 +93,16 @@ export function objectsNaming<T extends KubeObject>(kind: Kind<T>) {
     caches.of(kind).byIndex(CONTROL_PLANE_INDEX, keyOfObject(controlPlane)).map(keyOfObject);
 }
 
-/** For `watches`: the objects whose control plane owns a Service. Their pods may use its IP address. */
+/**
+ * For `watches`: the objects whose control plane owns a Service. Their pods may use its IP address. Before the control
+ * plane has reported, they wait for its report.
+ */
 export function objectsBehindService<T extends KubeObject>(kind: Kind<T>) {
   return (service: Stored<Service>, caches: Caches): ObjectKey[] => {
     const owner = controllerOf(service);
     if (owner?.kind !== CoderControlPlane.kind) return [];
     const key = keyOf({ namespace: service.metadata.namespace, name: owner.name });
+    if (!hasReported(caches.of(CoderControlPlane).get(key)?.status)) return [];
     return caches.of(kind).byIndex(CONTROL_PLANE_INDEX, key).map(keyOfObject);
   };
 }
