@@ -194,6 +194,7 @@ describe("members", () => {
     await stage.group("created", "coder", { members: ["hugo"] });
     await stage.untilCondition("created", "Synced", { reason: "MembersMissing" });
     expect(await stage.status("created")).toMatchObject({ id: inside().group("created")?.id });
+    expect(await stage.eventReasons("created")).not.toContain("ExistsAlready");
   });
 
   test("that coderd refuses again are not tried a third time", async () => {
