@@ -3,6 +3,8 @@ import type { CoderClient } from "../../../coder/client.ts";
 import { redact } from "../../../coder/redact.ts";
 import { withAdvice } from "../../coderd/failure.ts";
 import { openSession } from "../../coderd/session.ts";
+import { openInside } from "../../inside/access.ts";
+import { collections } from "../../inside/coderd.ts";
 import type { SecretKey } from "../../normalize.ts";
 import { clusterURL } from "../../workload/exposure/service.ts";
 import type { Tenancy } from "../../workload/rbac/tenancy.ts";
@@ -63,10 +65,9 @@ export async function checkToken(
   if (age < CHECK_EVERY_MS) return { verdict: "good", nextCheckMs: CHECK_EVERY_MS - age };
   if (!isServing)
     return unclear("The token could not be checked because the Service of coderd has no ready pod yet.");
-  const client = coderdClient(token, run);
   const [user, organizations] = await Promise.all([
-    client.currentUser(),
-    membership ? client.organizations() : undefined,
+    coderdClient(token, run).currentUser(),
+    membership ? organizationsOf(token, run) : undefined,
   ]);
   if (!user.ok && user.failure.kind !== "forbidden") return unclear(withAdvice(user.failure));
   const refusal = user.ok ? lacksRole(user.value) : user.failure.message;
@@ -80,6 +81,14 @@ export async function checkToken(
   const lacksMembership =
     user.ok && organizations?.ok === true && organizations.value.some(({ id }) => !memberOf.includes(id));
   return { verdict: "good", lacksMembership, nextCheckMs: CHECK_EVERY_MS };
+}
+
+/** The organizations of coderd, which the objects that describe them also read. */
+function organizationsOf(token: string, { snapshot, environment }: TokenRun) {
+  const { controlPlane: settings, object } = snapshot;
+  const url = clusterURL(settings, environment.ports.clusterDomain);
+  const controlPlane = { settings, status: object.status ?? {}, url };
+  return openInside({ controlPlane, token }, snapshot, environment.ports).read(collections.organizations);
 }
 
 /**
