@@ -11,15 +11,15 @@ const expose = { ingress: { host: "coder.example.com" } };
 const created = { status: "True", reason: "Created" } as const;
 
 /** Logs in by HTTP, as a browser does, and returns the roles. */
-async function rolesOf({ world, namespace }: Tenant, password: string): Promise<string[]> {
-  const url = await world.services.translate(`http://coder.${namespace}.svc.cluster.local`);
+async function rolesOf(tenant: Tenant, password: string): Promise<string[]> {
+  const url = await tenant.coderdURL();
   const login = await fetch(`${url}/api/v2/users/login`, {
     method: "POST",
     body: JSON.stringify({ email: firstAdmin.email, password }),
   });
   expect(login.status).toBe(201);
   const { session_token: token } = (await login.json()) as { session_token: string };
-  world.secrets.add(token);
+  tenant.world.secrets.add(token);
   const headers = { "Coder-Session-Token": token };
   const me = await fetch(`${url}/api/v2/users/${firstAdmin.username}`, { headers });
   const { roles, ...user } = (await me.json()) as { roles: { name: string }[] };

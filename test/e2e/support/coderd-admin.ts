@@ -47,6 +47,11 @@ const ADMIN: Person = { email: "admin@example.com", username: "admin", name: "Ad
 const PASSWORD = "a-Long-enough-1-password";
 const ORGANIZATION = "/api/v2/organizations/default";
 
+interface Credentials {
+  readonly email: string;
+  readonly password: string;
+}
+
 /** The first user of a coderd, who may do everything there: by HTTP and with the real command line. */
 export class CoderdAdmin implements AsyncDisposable {
   readonly url: string;
@@ -65,15 +70,21 @@ export class CoderdAdmin implements AsyncDisposable {
   /** Makes the first user, as the setup page would, and signs in. */
   static async signUp(url: string, binary: string, person = ADMIN): Promise<CoderdAdmin> {
     await send(url, { method: "POST", path: "/api/v2/users/first", body: { ...person, password: PASSWORD } });
+    return CoderdAdmin.signIn(url, binary, { email: person.email, password: PASSWORD });
+  }
+
+  /** Signs in as the first user that there is. */
+  static async signIn(url: string, binary: string, credentials: Credentials): Promise<CoderdAdmin> {
+    const token = await signIn(url, credentials);
     const home = await mkdtemp(join(tmpdir(), "coder-k8s-person-"));
-    return new CoderdAdmin(url, await signIn(url, person), { binary, home });
+    return new CoderdAdmin(url, token, { binary, home });
   }
 
   /** Creates a member and returns a session token. */
   async invite(person: Person): Promise<string> {
     const { id } = await this.get<{ id: string }>(ORGANIZATION);
     await this.#send("POST", "/api/v2/users", { ...person, password: PASSWORD, organization_ids: [id] });
-    return signIn(this.url, person);
+    return signIn(this.url, { email: person.email, password: PASSWORD });
   }
 
   get<T>(path: string): Promise<T> {
@@ -148,8 +159,7 @@ export class CoderdAdmin implements AsyncDisposable {
   }
 }
 
-async function signIn(url: string, { email }: Person): Promise<string> {
-  const body = { email, password: PASSWORD };
+async function signIn(url: string, body: Credentials): Promise<string> {
   const session = await send(url, { method: "POST", path: "/api/v2/users/login", body });
   return (session as { session_token: string }).session_token;
 }

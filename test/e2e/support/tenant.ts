@@ -33,15 +33,21 @@ export class Tenant {
     this.database = parts.database;
   }
 
-  /** Applies a control plane with an empty database. Its pods run the given Coder. */
-  static async move(
-    world: World,
-    prefix: string,
-    { coder = world.binaries.coder, ...spec }: ControlPlaneSpec & { readonly coder?: Program } = {},
-  ): Promise<Tenant> {
+  /** A namespace whose pods run the given Coder, with the URL of an empty database in the Secret `coder-db`. */
+  static async settle(world: World, prefix: string, coder: Program = world.binaries.coder): Promise<Tenant> {
     const [namespace, database] = await Promise.all([world.namespace(prefix, coder), world.database()]);
     const tenant = new Tenant({ world, namespace, database });
     await tenant.putSecret("coder-db", { url: database.url });
+    return tenant;
+  }
+
+  /** The same, with a control plane. */
+  static async move(
+    world: World,
+    prefix: string,
+    { coder, ...spec }: ControlPlaneSpec & { readonly coder?: Program } = {},
+  ): Promise<Tenant> {
+    const tenant = await Tenant.settle(world, prefix, coder);
     const url = {
       name: "CODER_PG_CONNECTION_URL",
       valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
@@ -57,8 +63,12 @@ export class Tenant {
   /** Waits for coderd and becomes its first user. */
   async signUp(): Promise<CoderdAdmin> {
     await this.untilControlPlane({ phase: "Ready" });
-    const url = await this.world.services.translate(`http://${CODER}.${this.namespace}.svc.cluster.local`);
-    return CoderdAdmin.signUp(url, this.world.binaries.coder);
+    return CoderdAdmin.signUp(await this.coderdURL(), this.world.binaries.coder);
+  }
+
+  /** The address at which this machine reaches the Service of coderd. */
+  coderdURL(): Promise<string> {
+    return this.world.services.translate(`http://${CODER}.${this.namespace}.svc.cluster.local`);
   }
 
   provision(name: string, spec: Partial<ProvisionerSpec> = {}): Promise<unknown> {

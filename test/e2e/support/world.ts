@@ -144,6 +144,11 @@ export class World implements AsyncDisposable {
     return this.#operators.flatMap(({ log }) => this.secrets.foundIn(JSON.stringify(log)));
   }
 
+  /** Waits until no run is under way and none is due. */
+  async untilIdle(): Promise<void> {
+    await eventually(() => expect(this.#metrics.idle).toBe(true), TIME_LIMIT);
+  }
+
   /** Lets the operator finish what it is at, and then its time pass. */
   async timePasses(ms: number): Promise<void> {
     await eventually(() => expect(this.#metrics.running).toBe(0), TIME_LIMIT);
