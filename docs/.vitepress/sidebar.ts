@@ -18,6 +18,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "From zero to Coder", link: "/tutorials/from-zero" },
       { text: "First control plane", link: "/tutorials/first-control-plane" },
       { text: "License", link: "/tutorials/license" },
+      { text: "Coder from one folder", link: "/tutorials/coder-from-one-folder" },
       { text: "Provisioners", link: "/tutorials/provisioners" },
       { text: "Size a pool", link: "/tutorials/size-a-pool" },
       { text: "Workspace proxies", link: "/tutorials/workspace-proxies" },
