@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
-import { createLogger, messageOf, redactText } from "kube-controller-runtime";
+import { createLogger, messageOf } from "kube-controller-runtime";
 import { runController } from "./cli/controller.ts";
 import { type ControllerOptions, commandLine } from "./cli/options.ts";
+import { redactText } from "./coder/redact.ts";
 import { version } from "./version.ts";
 
 // The HTTP parser of undici is WebAssembly. Optimizing this code permanently costs 14 MB and saves

@@ -3,14 +3,14 @@ import { redact } from "./redact.ts";
 
 describe("text from outside", () => {
   it("loses the secrets it is known to hold, trimmed or not", () => {
-    expect(redact("bad value: hunter2 (hunter2)", [" hunter2\n"])).toBe("bad value: *** (***)");
+    expect(redact("bad value: hunter2 (hunter2)", [" hunter2\n"])).toBe("bad value: [redacted] ([redacted])");
   });
 
   it("loses anything shaped like a JWT, a session token or a URL with credentials", () => {
-    expect(redact("jwt eyJhbGciOi.eyJqdGki.c2ln!")).toBe("jwt ***!");
-    expect(redact("token abcdefghij-ABCDEFGHIJKLMNOPQRSTUV")).toBe("token ***");
+    expect(redact("jwt eyJhbGciOi.eyJqdGki.c2ln!")).toBe("jwt [redacted]!");
+    expect(redact("token abcdefghij-ABCDEFGHIJKLMNOPQRSTUV")).toBe("token [redacted]");
     expect(redact("dial postgres://coder:p%40ss@db:5432/coder?x=1 failed")).toBe(
-      "dial postgres://*** failed",
+      "dial postgres://[redacted] failed",
     );
   });
 

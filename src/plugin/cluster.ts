@@ -7,10 +7,10 @@ import {
   type Kind,
   type KubeObject,
   loadCredentials,
-  redactText,
   type Stored,
   type Transport,
 } from "kube-controller-runtime";
+import { redactText } from "../coder/redact.ts";
 
 /** The flags that every command has to select a cluster and a namespace. */
 export interface Where {

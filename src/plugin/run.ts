@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { WriteStream } from "node:tty";
-import { ApiError, type Clock, messageOf, redactText } from "kube-controller-runtime";
+import { ApiError, type Clock, messageOf } from "kube-controller-runtime";
+import { redactText } from "../coder/redact.ts";
 import type { Cluster, Where } from "./cluster.ts";
 import { type Command, CommandError, type Context, EXIT, type ExitCode } from "./command.ts";
 import { commands } from "./commands/all.ts";

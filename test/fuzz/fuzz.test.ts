@@ -1,10 +1,10 @@
-import { CoreEvent, findCondition, type Kind, maskSecrets, type Stored } from "kube-controller-runtime";
+import { CoreEvent, findCondition, type Kind, type Stored } from "kube-controller-runtime";
 import { Dice } from "kube-controller-runtime/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchOperator, type RunningOperator } from "../../lab/operator.ts";
 import { redact } from "../../src/coder/redact.ts";
 import { MemoryWorld } from "../support/world/memory.ts";
-import { drawHostileText, hostilePieces } from "./draw.ts";
+import { hostilePieces } from "./draw.ts";
 import { type Drawn, drawnKinds, drawObject } from "./objects.ts";
 
 const SEED = 17;
@@ -12,19 +12,7 @@ const OBJECTS = 40;
 const SECRET = "sekret-that-must-not-leak";
 
 describe("text that is made to be slow", () => {
-  const read = (text: string) =>
-    maskSecrets(text, { mark: "***", limit: Number.POSITIVE_INFINITY }).charactersRead;
-
-  it("costs four times the work when it is four times as long", () => {
-    const dice = new Dice(SEED);
-    for (let index = 0; index < 200; index++) {
-      const text = drawHostileText(dice, 4_000);
-      expect(read(text), text.slice(0, 40)).toBeLessThanOrEqual(read(text.slice(0, 1_000)) * 4.5 + 500);
-      expect(read(text)).toBeLessThan(text.length * 12);
-    }
-  });
-
-  it("keeps a secret in its midst to itself", () => {
+  it("does not hide a secret from the redactor", () => {
     for (const piece of hostilePieces)
       for (const text of [`${piece.repeat(50)} ${SECRET} ${piece.repeat(50)}`, piece.repeat(2_000) + SECRET])
         expect(redact(text, [SECRET]), piece).not.toContain(SECRET);

@@ -148,14 +148,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guard: "redaction: the value of a secret name is not logged",
-    file: "packages/kube-controller-runtime/src/redact.ts",
-    from: "isSecretName(name) && inner !== undefined ? REDACTED : inside(inner)",
+    file: "packages/kube-controller-runtime/src/redact/fields.ts",
+    from: "isSecretName(name) && inner !== undefined ? MARK : inside(inner)",
     to: "inside(inner)",
     tests: ["packages/kube-controller-runtime/src/logging.test.ts"],
   },
   {
     guard: "redaction: secrets in the text of a log line are masked",
-    file: "packages/kube-controller-runtime/src/redact.ts",
+    file: "packages/kube-controller-runtime/src/redact/fields.ts",
     from: 'if (typeof value === "string") return redactText(value);',
     to: 'if (typeof value === "string") return value;',
     tests: ["packages/kube-controller-runtime/src/logging.test.ts"],

@@ -19,14 +19,14 @@ export const pluginMutants: readonly Mutant[] = [
   {
     guard: "mcp: secrets in texts of the cluster are masked",
     file: "src/plugin/mcp/bound.ts",
-    from: "redactText(beginningOf(text, redactor))",
+    from: "redactor.text(text, MAX_TEXT_CHARACTERS)",
     to: "text.slice(0, 8_192)",
     tests: ["test/world/plugin/mcp.test.ts"],
   },
   {
     guard: "mcp: what a log quotes of a Secret is taken out of it",
     file: "src/plugin/mcp/bound.ts",
-    from: "redactText(beginningOf(text, redactor))",
+    from: "redactor.text(text, MAX_TEXT_CHARACTERS)",
     to: "redactText(text)",
     tests: ["test/world/plugin/mcp.test.ts"],
   },

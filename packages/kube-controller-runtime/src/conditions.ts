@@ -1,7 +1,7 @@
 import type { V1Condition } from "@kubernetes/client-node";
 import { timestamp } from "./clock.ts";
 import type { Wire } from "./object.ts";
-import { redactText } from "./redact.ts";
+import { redactText } from "./redact/redactor.ts";
 
 /** A condition as Kubernetes stores it. */
 export type Condition = Wire<V1Condition>;

@@ -18,7 +18,7 @@ import { type KubeObject, keyOf } from "./object.ts";
 import { type Action, awaitChange } from "./queue/action.ts";
 import { WorkQueue } from "./queue/work-queue.ts";
 import { runWorkers } from "./queue/workers.ts";
-import { redactText } from "./redact.ts";
+import { redactText } from "./redact/redactor.ts";
 
 /** Records Kubernetes Events, which `kubectl describe` shows. */
 export interface EventRecorder {

@@ -89,8 +89,7 @@ export { type HttpServer, serveMetrics, serveProbes } from "./http.ts";
 export { type Access, type Authorize, accessReviewRules, reviewAccess } from "./access-review.ts";
 export type { Logger } from "./log.ts";
 export { createLogger, type LogFormat, type LogLevel } from "./logging.ts";
-export { redactText } from "./redact.ts";
-export { maskSecrets } from "./mask.ts";
+export { Redactor, type RedactorOptions, recognizeTokens, redactText } from "./redact/redactor.ts";
 export { type Clock, type Random, systemClock, timestamp } from "./clock.ts";
 
 // The client and its credentials.

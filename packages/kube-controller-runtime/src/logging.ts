@@ -1,5 +1,6 @@
 import type { LogFields, Logger } from "./log.ts";
-import { printableFields, redactText } from "./redact.ts";
+import { printableFields } from "./redact/fields.ts";
+import { redactText } from "./redact/redactor.ts";
 
 /** Levels in ascending order of severity. */
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -36,7 +36,7 @@ test("what coderd complains of is reported, without secrets and without what dif
     "token abcdefghij-abcdefghijabcdefghij12 refused",
   ];
   const { condition } = await reportHealth(registered, undefined, seen("unhealthy", errors));
-  expect(condition?.message).toContain("read tcp 10.0.0.1->10.0.0.2:443: reset; token *** refused");
+  expect(condition?.message).toContain("read tcp 10.0.0.1->10.0.0.2:443: reset; token [redacted] refused");
 });
 
 test.each([

@@ -1,14 +1,11 @@
-import { redactText } from "kube-controller-runtime";
-import { RECOGNIZED_CHARACTERS } from "../../coder/redact.ts";
-import type { Redactor } from "../commands/bundle/redact.ts";
+import { type Redactor, redactText } from "../../coder/redact.ts";
 
 /** Maximum length of an answer: more would crowd out the rest of the assistant's context. */
 const MAX_CHARACTERS = 100_000;
 /** Limits for the entries of each list; the largest that fits applies. */
 const LIST_LENGTHS = [200, 50, 20, 5];
 const DEEPEST = 12;
-/** Maximum length of a text that is read: more than is shown, because some of it may be masked. */
-const MAX_READ_CHARACTERS = 16 * 1024;
+const MAX_TEXT_CHARACTERS = 8 * 1024;
 /** A log keeps its end, any other list its beginning. */
 const LOG = "lines";
 
@@ -45,19 +42,10 @@ function showing(redactor: Pick<Redactor, "text">): Within["show"] {
   const searched = new Map<string, string>();
   return (text, field) => {
     if (NAMES.has(field)) return redactText(text);
-    const known = searched.get(text) ?? redactText(beginningOf(text, redactor));
+    const known = searched.get(text) ?? redactor.text(text, MAX_TEXT_CHARACTERS);
     searched.set(text, known);
     return known;
   };
-}
-
-/**
- * Text is cut before it is searched. A secret that the cut truncates may be too short to be recognized, so it
- * is removed too.
- */
-function beginningOf(text: string, redactor: Pick<Redactor, "text">): string {
-  if (text.length <= MAX_READ_CHARACTERS) return redactor.text(text);
-  return `${redactor.text(text.slice(0, MAX_READ_CHARACTERS)).slice(0, -RECOGNIZED_CHARACTERS)}…`;
 }
 
 interface Within {

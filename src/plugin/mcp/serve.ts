@@ -5,9 +5,10 @@ import {
   type CallToolResult,
   ListToolsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { messageOf, redactText } from "kube-controller-runtime";
+import { messageOf } from "kube-controller-runtime";
+import { redactText } from "../../coder/redact.ts";
 import { CommandError, type Context } from "../command.ts";
-import type { Redactor } from "../commands/bundle/redact.ts";
+import type { ObjectRedactor } from "../commands/bundle/object-redactor.ts";
 import { redactorFor } from "../commands/bundle/redactor-for.ts";
 import { check } from "../commands/check/command.ts";
 import { pause, resume } from "../commands/pause.ts";
@@ -99,7 +100,7 @@ async function called(
 }
 
 /** Built for each answer, because a key that was just rotated is a secret too. */
-async function redactorOf({ quotes }: Tool, { connect, env }: Context): Promise<Redactor> {
+async function redactorOf({ quotes }: Tool, { connect, env }: Context): Promise<ObjectRedactor> {
   const cluster = await connect();
   const { homeNamespace: namespace } = cluster;
   const { redactor, isWhole } = await redactorFor(

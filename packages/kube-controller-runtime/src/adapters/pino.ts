@@ -1,7 +1,8 @@
 import type { Logger as Pino } from "pino";
 import type { LogFields, Logger } from "../log.ts";
 import type { LogLevel } from "../logging.ts";
-import { printableFields, redactText } from "../redact.ts";
+import { printableFields } from "../redact/fields.ts";
+import { redactText } from "../redact/redactor.ts";
 
 /**
  * A `Logger` that writes through pino, for operators that already use it: its level, transports and

@@ -2,7 +2,8 @@ import type { Clock } from "../clock.ts";
 import { NotLeaderError, RunTimeoutError } from "../errors.ts";
 import type { Fence } from "../fence.ts";
 import { type Kind, type KubeObject, type ObjectRef, refOf, type Stored } from "../object.ts";
-import { isBug, redactText } from "../redact.ts";
+import { isBug } from "../redact/fields.ts";
+import { redactText } from "../redact/redactor.ts";
 import {
   type Call,
   createCall,

@@ -1,6 +1,6 @@
 import type { V1Status } from "@kubernetes/client-node";
 import type { Wire } from "../object.ts";
-import { redactText } from "../redact.ts";
+import { redactText } from "../redact/redactor.ts";
 import { ApiError, type ApiErrorReason } from "./error.ts";
 import type { TransportResponse } from "./transport.ts";
 

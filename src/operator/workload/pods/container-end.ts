@@ -1,5 +1,5 @@
 import type { Pod, Stored } from "kube-controller-runtime";
-import { maskCoderSecrets } from "../../../coder/redact.ts";
+import { redactText } from "../../../coder/redact.ts";
 
 export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 type Terminated = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
@@ -15,9 +15,6 @@ const MIN_LOOP_PAUSE_MS = 19_000;
 
 /** Minimum time that a restarted container runs before its end no longer counts. */
 const SETTLE_MS = 60_000;
-
-/** Maximum length of a termination message to search; kubelets keep 4 KiB. */
-const MAX_SEARCHED = 8 * 1024;
 
 /**
  * States of a container after it ended:
@@ -132,8 +129,9 @@ const LISTED_ERROR = /^\d+\.\s+/;
 
 /** The last line with an error, otherwise the last line. */
 function lastLine(message: string): string {
-  const text = maskCoderSecrets(message, { mark: "***", limit: MAX_SEARCHED });
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const lines = redactText(message)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
   let index = lines.findLastIndex((line) => ERROR_LINE.test(line.slice(0, 200)));
   if (index < 0) return continued(lines, lines.length - 1);
   while (LISTED_ERROR.test(lines[index + 1] ?? "")) index++;

@@ -1,4 +1,5 @@
-import { type Pod, redactText, type Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
+import { redactText } from "../../../coder/redact.ts";
 import { adviceOn, type ContainerEnd, type ContainerStatus, endOf } from "./container-end.ts";
 import { type PodWarning, stuckCause, stuckSince } from "./stuck.ts";
 
@@ -196,7 +197,7 @@ function sentence(what: string, detail: string, advice: string): string {
 
 /** Truncates the text to one line before it is searched for secrets. */
 export function short(text: string, limit = MAX_TEXT_LENGTH): string {
-  const line = redactText(text.slice(0, 2 * limit))
+  const line = redactText(text, 2 * limit)
     .replace(/\s+/g, " ")
     .trim();
   return line.length > limit ? `${line.slice(0, limit)}…` : line;

@@ -10,7 +10,7 @@ import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
 import { type Line, span } from "../../terminal/text.ts";
 import { gatherMaterial, type Material } from "./gather.ts";
-import { keysOnly, type Redactor } from "./redact.ts";
+import { keysOnly, type ObjectRedactor } from "./object-redactor.ts";
 import { redactorOf } from "./redactor-for.ts";
 import { type ZipEntry, zip } from "./zip.ts";
 
@@ -76,7 +76,7 @@ function json(value: unknown): string {
 /** The entries of the archive. All of them pass through the redactor. */
 async function entriesOf(
   { objects, secrets, events, texts, answers }: Material,
-  redactor: Redactor,
+  redactor: ObjectRedactor,
 ): Promise<ZipEntry[]> {
   const { stringify } = await import("yaml");
   const yaml = (value: unknown) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });

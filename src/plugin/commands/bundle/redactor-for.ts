@@ -3,7 +3,7 @@ import type { Cluster } from "../../cluster.ts";
 import type { Context } from "../../command.ts";
 import type { Gaps } from "../../gaps.ts";
 import { OUR_CHILDREN, OUR_KINDS } from "../../objects.ts";
-import { Redactor } from "./redact.ts";
+import { ObjectRedactor } from "./object-redactor.ts";
 import { valuesOf } from "./values.ts";
 import { plainValuesOf } from "./variables.ts";
 
@@ -17,10 +17,14 @@ export interface SecretSources {
 /**
  * The redactor for all output of the plugin: it knows every value of the sources, and the user's own token.
  */
-export function redactorOf(sources: SecretSources, env: Context["env"], gaps: Pick<Gaps, "add">): Redactor {
+export function redactorOf(
+  sources: SecretSources,
+  env: Context["env"],
+  gaps: Pick<Gaps, "add">,
+): ObjectRedactor {
   const { secrets, objects, configMaps } = sources;
   const { CODER_SESSION_TOKEN: token = "" } = env;
-  return new Redactor([...valuesOf(secrets, gaps), ...plainValuesOf(objects, configMaps), token]);
+  return new ObjectRedactor([...valuesOf(secrets, gaps), ...plainValuesOf(objects, configMaps), token]);
 }
 
 /**
@@ -32,7 +36,7 @@ export async function redactorFor(
   cluster: Cluster,
   env: Context["env"],
   gaps: Gaps,
-): Promise<{ readonly redactor: Redactor; readonly isWhole: boolean }> {
+): Promise<{ readonly redactor: ObjectRedactor; readonly isWhole: boolean }> {
   const { client, namespace } = cluster;
   const lists = await Promise.all([
     ...OUR_KINDS.map(({ kind }) => gaps.list(client, kind, { namespace })),

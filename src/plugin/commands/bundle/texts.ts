@@ -1,4 +1,5 @@
-import { ApiError, collectionPath, messageOf, Pod, redactText, type Stored } from "kube-controller-runtime";
+import { ApiError, collectionPath, messageOf, Pod, type Stored } from "kube-controller-runtime";
+import { redactText } from "../../../coder/redact.ts";
 import { MANAGER_NAME } from "../../../operator/names.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { PersonalCoderd } from "../../coderd.ts";

@@ -1,5 +1,6 @@
-import { type Pod, redactText, type Stored } from "kube-controller-runtime";
+import type { Pod, Stored } from "kube-controller-runtime";
 import { CoderControlPlane } from "../../../api/v1alpha1/kinds.ts";
+import { redactText } from "../../../coder/redact.ts";
 import { childNameOf } from "../../../operator/names.ts";
 import { podProblem } from "../../../operator/workload/pods/pod-problem.ts";
 import { warningsIn } from "../../../operator/workload/pods/warnings.ts";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Clock } from "../../clock.ts";
-import { redactText } from "../../redact.ts";
+import { Redactor } from "../../redact/redactor.ts";
 import { KubeconfigError } from "../kubeconfig-error.ts";
 import type { PluginSettings } from "./plugin-settings.ts";
 import { codeOf } from "./read-file.ts";
@@ -9,6 +9,8 @@ import { codeOf } from "./read-file.ts";
 const LIMIT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 const MAX_QUOTED = 500;
+/** A shorter value would match everywhere. */
+const MIN_SECRET_LENGTH = 4;
 
 interface Ended {
   readonly code: number | null;
@@ -83,8 +85,6 @@ function withoutSecrets(text: string, { args, env }: PluginSettings): string {
     const named = /^--?[\w-]*(?:secret|token|password|key)[\w-]*(?:=(.*))?$/i.exec(arg);
     return named ? (named[1] ?? args[index + 1] ?? "") : "";
   });
-  const secrets = [...Object.values(env), ...ofArgs].filter((secret) => secret.length > 3);
-  // Longer secrets first, because one may be a prefix of another.
-  secrets.sort((a, b) => b.length - a.length);
-  return redactText(secrets.reduce((left, secret) => left.replaceAll(secret, "[redacted]"), text));
+  const secrets = [...Object.values(env), ...ofArgs];
+  return new Redactor({ secrets, minLength: MIN_SECRET_LENGTH }).text(text);
 }

@@ -1,41 +1,41 @@
 /**
  * Masks secrets in text by their shape: credentials in URLs, passwords in connection strings and forms,
- * bearer tokens, JWTs and session tokens. The text may be crafted to be slow to search, so it is truncated
- * and then scanned once from the left: the work is linear, which `charactersRead` lets a test verify.
+ * bearer tokens and JWTs. The text may be crafted to be slow to search, so it is truncated and then scanned
+ * once from the left: the work is linear, which `charactersRead` lets a test verify.
  */
 
 const SCHEME_END = "://";
 const BEARER = "bearer";
 const JWT_START = "eyJ";
-const TOKEN_ID_LENGTH = 10;
-const TOKEN_SECRET_LENGTH = 22;
 
 /** In the syntax of connection strings and forms, quoted or not. */
 const PASSWORD = /\b(password|passwd|pwd)=(?:'[^']*'?|"[^"]*"?|[^\s;&]+)/gi;
 
-export interface MaskOptions {
+interface MaskOptions {
   /** The replacement for a secret. */
   readonly mark: string;
   /** Maximum length to scan; the rest is replaced by an ellipsis. */
   readonly limit: number;
+  /** Whether the text was already truncated. */
+  readonly isCut?: boolean;
 }
 
-export interface Masked {
+interface Masked {
   readonly text: string;
   readonly charactersRead: number;
 }
 
 /**
  * Every kind of secret contains one of these, unless it is truncated: the mark of a URL, of a bearer token, a
- * JWT or a password, or the second part of a session token.
+ * JWT or a password.
  */
-const TRACE = /:\/\/|bearer|eyJ|(?:password|passwd|pwd)=|-\w{22}/i;
+const TRACE = /:\/\/|bearer|eyJ|(?:password|passwd|pwd)=/i;
 
 /**
  * `text` up to `limit`, without anything that looks like a secret. A secret that is truncated is masked too.
  */
-export function maskSecrets(text: string, { mark, limit }: MaskOptions): Masked {
-  const isCut = text.length > limit;
+export function maskShapes(text: string, { mark, limit, isCut: wasCut = false }: MaskOptions): Masked {
+  const isCut = wasCut || text.length > limit;
   if (!isCut && !TRACE.test(text)) return { text, charactersRead: text.length };
   const scan = new Scan(isCut ? text.slice(0, limit).toWellFormed() : text);
   const parts: string[] = [];
@@ -91,14 +91,12 @@ class Scan {
 function maskWord(scan: Scan, word: Stretch, mark: string): string {
   const url = credentialsOf(scan, word);
   const parts: string[] = [];
-  for (const { before, run } of scan.runs(upTo(url, word), isTokenPart))
-    parts.push(before, maskRun(scan, run, mark));
+  const rest = url === undefined ? word : { ...word, end: url, isLast: false };
+  for (const { before, run } of scan.runs(rest, isTokenPart)) {
+    const jwt = jwtIn(scan, run);
+    parts.push(before, scan.text.slice(run.start, jwt ?? run.end), jwt === undefined ? "" : mark);
+  }
   return `${parts.join("")}${url === undefined ? "" : mark}`;
-}
-
-/** The part before a secret that begins in the section, if there is one. */
-function upTo(secret: number | undefined, stretch: Stretch): Stretch {
-  return secret === undefined ? stretch : { ...stretch, end: secret, isLast: false };
 }
 
 /** The start of the first URL's host or credentials in the word, if one of its URLs has credentials. */
@@ -137,21 +135,10 @@ function hasCredentials(scan: Scan, { start, end, isLast }: Stretch): boolean {
   return isLast || scan.runEnd(authority, (code) => code !== AT, end) < end;
 }
 
-/** A run of letters, digits, dots, dashes and underscores: the characters of JWTs and session tokens. */
-function maskRun(scan: Scan, run: Stretch, mark: string): string {
-  const jwt = jwtIn(scan, run);
-  const parts: string[] = [];
-  let id: Stretch | undefined;
-  for (const { before, run: piece } of scan.runs(upTo(jwt, run), isWordPart)) {
-    const isSecret = id !== undefined && before.length === 1 && isTokenSecret(scan, id, piece);
-    if (isSecret) parts.splice(-1, 1, mark);
-    else parts.push(before, scan.text.slice(piece.start, piece.end));
-    id = isSecret ? undefined : piece;
-  }
-  return `${parts.join("")}${jwt === undefined ? "" : mark}`;
-}
-
-/** The start of a JWT in the run: `eyJ` at the start of a word, followed by a dot. */
+/**
+ * The start of a JWT in a run of letters, digits, dots, dashes and underscores: `eyJ` at the start of a word,
+ * followed by a dot.
+ */
 function jwtIn({ text }: Scan, { start, end, isLast }: Stretch): number | undefined {
   const run = text.slice(start, end);
   for (let at = run.indexOf(JWT_START); at >= 0; at = run.indexOf(JWT_START, at + 1)) {
@@ -159,12 +146,6 @@ function jwtIn({ text }: Scan, { start, end, isLast }: Stretch): number | undefi
     return isLast || run.includes(".", at) ? start + at : undefined;
   }
   return undefined;
-}
-
-function isTokenSecret({ text }: Scan, id: Stretch, secret: Stretch): boolean {
-  if (text.charCodeAt(id.end) !== DASH || id.end - id.start !== TOKEN_ID_LENGTH) return false;
-  const length = secret.end - secret.start;
-  return secret.isLast ? length <= TOKEN_SECRET_LENGTH : length === TOKEN_SECRET_LENGTH;
 }
 
 const COLON = 0x3a;

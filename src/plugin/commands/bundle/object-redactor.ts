@@ -1,11 +1,12 @@
 import type { Secret, Stored } from "kube-controller-runtime";
-import { maskCoderSecrets } from "../../../coder/redact.ts";
+import { Redactor, redactText } from "../../../coder/redact.ts";
 import { ENTITY_ID_ANNOTATION } from "../../../operator/inside/object.ts";
 import { ownershipMarks, REQUEST_ANNOTATION, ROTATE_ANNOTATION } from "../../../operator/names.ts";
 import { PAUSE_ANNOTATION } from "../../../operator/pause.ts";
 import { CHECK_ANNOTATION } from "../../../operator/upgrade/check.ts";
 import { BUSY_MARKS } from "../../../operator/workload/pods/owned-pods.ts";
-import { KnownSecrets, REDACTED } from "./known-secrets.ts";
+
+const REDACTED = "[redacted]";
 
 /** Any value below these fields may be a secret that cannot be told from other text. */
 const HIDDEN: ReadonlySet<string> = new Set([
@@ -38,23 +39,22 @@ const LABELS = /labels$|selector$/i;
 /** Field that maps values of a claim, which the identity provider sends, to names in coderd. */
 const CLAIM_MAPPING = "mapping";
 
-/** Minimum length of a line of a longer value that is redacted by itself. */
-const MIN_LINE_LENGTH = 24;
+/** A shorter value would match everywhere. */
+const MIN_SECRET_LENGTH = 6;
 
 /**
  * Removes secrets from everything that goes into a bundle or to an assistant: by field, by value and by
  * shape.
  */
-export class Redactor {
-  readonly #known: KnownSecrets;
+export class ObjectRedactor {
+  readonly #redactor: Redactor;
 
-  /** `secrets` are values that are replaced wherever they appear, encoded or not. */
   constructor(secrets: readonly string[]) {
-    this.#known = new KnownSecrets(secrets.map((secret) => secret.trim()).flatMap(writings));
+    this.#redactor = new Redactor({ secrets, minLength: MIN_SECRET_LENGTH });
   }
 
-  text(text: string): string {
-    return masked(this.#known.without(text));
+  text(text: string, limit = Number.POSITIVE_INFINITY): string {
+    return this.#redactor.text(text, limit);
   }
 
   /**
@@ -71,7 +71,7 @@ export class Redactor {
     if (typeof value !== "object" || value === null) return value;
     if (name === "annotations" || name === "podAnnotations") return this.#annotations(value);
     if (name === CLAIM_MAPPING) return this.#claims(value);
-    const shownKey = LABELS.test(name) ? masked : (key: string) => this.text(key);
+    const shownKey = LABELS.test(name) ? redactText : (key: string) => this.text(key);
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [shownKey(key), this.#inside(inner, key)]),
     );
@@ -101,34 +101,10 @@ export class Redactor {
   }
 }
 
-/** The text without anything that looks like a secret. */
-function masked(text: string): string {
-  return maskCoderSecrets(text, { mark: REDACTED, limit: Number.POSITIVE_INFINITY });
-}
-
 /** Keeps only the size of a value. */
 function hidden(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(() => REDACTED);
   return value === undefined ? undefined : REDACTED;
-}
-
-/** All encodings of a secret. */
-function writings(secret: string): string[] {
-  const forms = [secret, ...linesOf(secret)].flatMap((text) => [
-    text,
-    JSON.stringify(text).slice(1, -1),
-    encodeURIComponent(text.toWellFormed()),
-  ]);
-  // Without padding, it is also a prefix of the encoding of the same value with a line end.
-  return [...forms, Buffer.from(secret).toString("base64").replace(/=+$/, "")];
-}
-
-function linesOf(secret: string): string[] {
-  if (!secret.includes("\n")) return [];
-  return secret
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(({ length }) => length >= MIN_LINE_LENGTH);
 }
 
 /** The name, type, labels and keys of a Secret. */

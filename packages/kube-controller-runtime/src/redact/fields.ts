@@ -1,7 +1,5 @@
-import type { LogFields } from "./log.ts";
-import { maskSecrets } from "./mask.ts";
-
-const REDACTED = "[redacted]";
+import type { LogFields } from "../log.ts";
+import { MARK, redactText } from "./redactor.ts";
 
 /** Names of fields whose values are always secret, ignoring case and punctuation. */
 const SECRET_NAMES = new Set([
@@ -30,9 +28,6 @@ const SECRET_NAMES = new Set([
 
 const MAX_DEPTH = 6;
 
-/** Maximum length of a text in the log, an error or a condition. */
-const MAX_TEXT = 8 * 1024;
-
 /** Maximum number of values in a log field, at any depth. */
 const MAX_VALUES = 1_000;
 
@@ -59,7 +54,7 @@ function printed(value: unknown, depth: number, values: { left: number }): unkno
   return Object.fromEntries(
     taken(Object.entries(value), values).map(([name, inner]) => [
       name,
-      isSecretName(name) && inner !== undefined ? REDACTED : inside(inner),
+      isSecretName(name) && inner !== undefined ? MARK : inside(inner),
     ]),
   );
 }
@@ -69,14 +64,6 @@ function taken<T>(items: readonly T[], values: { left: number }): readonly T[] {
   const some = items.slice(0, Math.max(values.left, 0));
   values.left -= some.length;
   return some;
-}
-
-/**
- * Text without credentials in URLs, bearer tokens, JWTs and session tokens, limited to 8 KiB. The work does
- * not grow with longer texts.
- */
-export function redactText(text: string): string {
-  return maskSecrets(text, { mark: REDACTED, limit: MAX_TEXT }).text;
 }
 
 /** Causes are included as messages, outermost first. */
