@@ -36,8 +36,8 @@ test-monitoring: $(INSTALLED) kube prometheus ## run the alerts and the dashboar
 	@$(VITEST) --project monitoring
 
 .PHONY: test-e2e
-test-e2e: setup coder ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings; CODER=2.26.0: on the older one)
-	@RECORD=$(RECORD) $(VITEST) --project e2e
+test-e2e: setup ## run the operator against the real coderd and its daemons (RECORD=1: renew the recordings; CODER=2.26.0: on the older one)
+	@BUILD_CODER=1 RECORD=$(RECORD) $(VITEST) --project "e2e*"
 
 .PHONY: test-node
 test-node: node-prerequisites setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
@@ -62,7 +62,7 @@ shrink: setup coder ## shrink a pool of real daemons of which two build, again a
 # For CI: says so and ends well when Coder has not been built here, which takes too long on the way.
 .PHONY: test-e2e-if-built
 test-e2e-if-built: setup
-	@$(VITEST) --project e2e
+	@$(VITEST) --project "e2e*"
 
 .PHONY: lint
 lint: $(INSTALLED) ## check style, import boundaries, folders, unused code and wording

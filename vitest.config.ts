@@ -3,10 +3,12 @@ import { defineConfig } from "vitest/config";
 /** One more than the processors that CI has: at any time a test waits for a server, a lease or a namespace. */
 const WORKERS = 3;
 
-/** End-to-end tests that choose versions of Coder themselves. The others run on either. */
+/** End-to-end tests that choose versions of Coder themselves. The others run on either, while these are built. */
 const VERSION_SPECIFIC = ["company", "contract", "first-admin", "upgrade", "unlicensed"].map(
   (name) => `test/e2e/${name}.test.ts`,
 );
+
+const END_TO_END = { testTimeout: 180_000, hookTimeout: 180_000, maxWorkers: 2 };
 
 export default defineConfig({
   test: {
@@ -54,12 +56,18 @@ export default defineConfig({
           name: "e2e",
           globalSetup: "test/e2e/support/global-setup.ts",
           include: ["test/e2e/**/*.test.ts"],
-          exclude: process.env.CODER ? VERSION_SPECIFIC : [],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          maxWorkers: 2,
+          exclude: VERSION_SPECIFIC,
+          ...END_TO_END,
           // Its processes need the machine for themselves.
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "e2e-versions",
+          include: process.env.CODER ? [] : VERSION_SPECIFIC,
+          ...END_TO_END,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from "node:fs";
 import { CoreEvent, Ingress } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import { mint } from "../../lab/mint.ts";
 import type { RunningOperator } from "../../lab/operator.ts";
 import type { ControlPlaneSpec } from "../../src/api/v1alpha1/control-plane.ts";
 import { CoderControlPlane, CoderGroup, CoderOrganization } from "../../src/api/v1alpha1/kinds.ts";
+import { everyCoder } from "./support/binaries.ts";
 import { Browser, logIn } from "./support/browser.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { IdentityProvider } from "./support/identity-provider.ts";
@@ -14,7 +15,7 @@ import { serverSettings } from "./support/server-settings.ts";
 import { Tenant } from "./support/tenant.ts";
 import { TIME_LIMIT, World } from "./support/world.ts";
 
-const binaries = inject("coder");
+const binaries = await everyCoder();
 const MINUTE = 60_000;
 const READY = { status: "True", reason: "UpToDate" } as const;
 const ACCESS_URL = "https://coder.example.com";

@@ -1,11 +1,12 @@
-import { describe, inject } from "vitest";
+import { describe } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { startPostgres } from "../../lab/postgres.ts";
 import { coderdContract } from "../contract/coderd-contract.ts";
+import { everyCoder } from "./support/binaries.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { startLoneCoderd } from "./support/lone-coderd.ts";
 
-const binaries = inject("coder");
+const binaries = await everyCoder();
 
 const OWNER = { email: "testuser@coder.com", username: "testuser", name: "Test User" };
 const MEMBER = { email: "m@example.com", username: "member", name: "Member" };

@@ -1,10 +1,11 @@
 import { Ingress } from "kube-controller-runtime";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CoderControlPlane } from "../../src/api/v1alpha1/kinds.ts";
+import { everyCoder } from "./support/binaries.ts";
 import { Tenant } from "./support/tenant.ts";
 import { World } from "./support/world.ts";
 
-const binaries = inject("coder");
+const binaries = await everyCoder();
 const TYPE = { type: "FirstAdminReady" };
 const firstAdmin = { email: "owner@example.com", username: "the-owner", name: "The Owner" };
 const expose = { ingress: { host: "coder.example.com" } };

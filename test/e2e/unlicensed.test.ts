@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import { everyCoder } from "./support/binaries.ts";
 import { Tenant } from "./support/tenant.ts";
 import { World } from "./support/world.ts";
 
-const binaries = inject("coder");
+const binaries = await everyCoder();
 const MINUTE = 60_000;
 /** In ten minutes, of all that ask: two control planes, two provisioners and two proxies. */
 const MAX_REQUESTS = 60;
@@ -66,7 +67,7 @@ describe.skipIf(!binaries)("a coderd that has no license", () => {
 
   test("because it is the open-source build: what it does not support is reported, and all else works", async () => {
     const tenant = await Tenant.move(world, "open-source", {
-      coder: world.binaries["coder-oss"],
+      coder: (binaries ?? expect.fail())["coder-oss"],
       licenseSecretRef: { name: "license" },
     });
     const [license] = await mint(world.binaries, "premium");

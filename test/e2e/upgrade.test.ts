@@ -3,16 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CoreEvent, CronJob, Pod } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mint } from "../../lab/mint.ts";
 import { CoderControlPlane, CoderProvisioner } from "../../src/api/v1alpha1/kinds.ts";
 import type { UpgradeStage } from "../../src/api/v1alpha1/upgrade.ts";
+import { everyCoder } from "./support/binaries.ts";
 import { CoderdAdmin } from "./support/coderd-admin.ts";
 import { Tenant } from "./support/tenant.ts";
 import { copyDatabase, DatabaseWatch, ServiceWatch } from "./support/upgrade-watch.ts";
 import { World } from "./support/world.ts";
 
-const binaries = inject("coder");
+const binaries = await everyCoder();
 const OLD = "ghcr.io/coder/coder:v2.26.0";
 const NEW = "ghcr.io/coder/coder:v2.36.1";
 const STAGES = [

@@ -30,6 +30,9 @@ export interface OwnedDatabase extends Database {
   changePassword(): Promise<string>;
 }
 
+/** What the pods run. */
+type RunBinaries = Pick<CoderBinaries, "coder" | "terraform">;
+
 type Parts = Pick<
   World,
   "binaries" | "cluster" | "postgres" | "person" | "services" | "gateway" | "clusterDomain"
@@ -42,7 +45,7 @@ type Parts = Pick<
  * jump. Nothing is simulated but the kubelet and the network.
  */
 export class World implements AsyncDisposable {
-  readonly binaries: CoderBinaries;
+  readonly binaries: RunBinaries;
   readonly cluster: LocalCluster;
   readonly postgres: Postgres;
   readonly person: Client;
@@ -68,7 +71,7 @@ export class World implements AsyncDisposable {
   }
 
   /** The names of Services are below the domain given, and nowhere else. */
-  static async open(binaries: CoderBinaries, clusterDomain = "cluster.local"): Promise<World> {
+  static async open(binaries: RunBinaries, clusterDomain = "cluster.local"): Promise<World> {
     await using owned = new AsyncDisposableStack();
     const starting = [
       startOperatorCluster({ controllerManager: true }).then((it) => owned.use(it)),
