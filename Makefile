@@ -41,7 +41,7 @@ test-e2e: setup ## run the operator against the real coderd and its daemons (REC
 
 .PHONY: test-node
 test-node: node-prerequisites setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
-	@$(VITEST) --project node
+	@$(VITEST) --project node --project node-alone
 
 # What CI runs of them in 10 minutes: the chart, what serves, causes of failures, typical mistakes, a workspace.
 NODE_CORE := $(patsubst %,test/node/%.test.ts,operator serving stalled mistakes workspace)
@@ -49,7 +49,7 @@ NODE_CORE := $(patsubst %,test/node/%.test.ts,operator serving stalled mistakes 
 # For CI: says so and ends well where pods cannot run, or when something would have to be built first.
 .PHONY: test-node-if-possible
 test-node-if-possible: setup
-	@NODE_TESTS=if-possible $(VITEST) --project node $(NODE_CORE)
+	@NODE_TESTS=if-possible $(VITEST) --project node --project node-alone $(NODE_CORE)
 
 .PHONY: test-node-start
 test-node-start: node-prerequisites setup node-binaries ## start and stop nodes here, kill their starters, and see what is left

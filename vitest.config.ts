@@ -8,6 +8,17 @@ const VERSION_SPECIFIC = ["company", "contract", "first-admin", "upgrade", "unli
   (name) => `test/e2e/${name}.test.ts`,
 );
 
+/** Tests on a node that cordon it, replace the operator, or measure time without service. */
+const ALONE_ON_NODE = ["away", "move", "operator", "tutorial", "upgrade", "upgrade-faults"].map(
+  (name) => `test/node/${name}.test.ts`,
+);
+
+const ON_NODE = {
+  globalSetup: "test/node/support/global-setup.ts",
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+};
+
 const END_TO_END = { testTimeout: 180_000, hookTimeout: 180_000, maxWorkers: 2 };
 
 export default defineConfig({
@@ -82,12 +93,21 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          globalSetup: "test/node/support/global-setup.ts",
           include: ["test/node/**/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // One after the other: they share the operator, which some of them remove.
+          exclude: ALONE_ON_NODE,
+          ...ON_NODE,
+          // They mostly wait for the kubelet.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: "node-alone",
+          include: ALONE_ON_NODE,
+          ...ON_NODE,
           maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

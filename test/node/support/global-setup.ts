@@ -28,7 +28,9 @@ const onlyIfPossible = process.env.NODE_TESTS === "if-possible";
  * Gives the tests a cluster: the one of KUBECONFIG, the node that runs on this machine already, or one that is started
  * for them and leaves nothing behind. The operator is installed there from this checkout.
  */
-export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  // Both projects of this suite have the same cluster.
+  if (vitest.getProvidedContext().place) return undefined;
   const kubeconfig = await foreignKubeconfig();
   const reason = kubeconfig ? whyNotThere() : await whyNotHere();
   if (reason !== undefined) {
@@ -39,7 +41,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   await using owned = new AsyncDisposableStack();
   const place = kubeconfig ? givenPlace(kubeconfig) : await ownPlace(owned);
   await installOperator(place);
-  project.provide("place", place);
+  vitest.provide("place", place);
   const resources = owned.move();
   return () => resources.disposeAsync();
 }
