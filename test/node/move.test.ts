@@ -19,6 +19,9 @@ const SKIPPED = /coderprovisioner/;
 /** Less than the chart asks for, so that old and new pods fit on a small node side by side. */
 const RESOURCES = { requests: { cpu: "50m", memory: "256Mi" } };
 
+/** Without it, a pod may stop listening before every node knows that it ends. */
+const LIFECYCLE = { preStop: { sleep: { seconds: 3 } } };
+
 const commands = blocks.filter(
   ({ page, language, text }) => page === PAGE && language === "sh" && !SKIPPED.test(text),
 );
@@ -47,7 +50,13 @@ describe.runIf(inject("place")?.coder)("a reader with a release of Coder's own c
       }),
     );
     const values = {
-      coder: { image: { repo: repository, tag }, replicaCount: 2, env: environment(), resources: RESOURCES },
+      coder: {
+        image: { repo: repository, tag },
+        replicaCount: 2,
+        env: environment(),
+        resources: RESOURCES,
+        lifecycle: LIFECYCLE,
+      },
     };
     const install = `helm install coder coder-v2/coder --namespace ${NAMESPACE} --wait --timeout=3m --values -`;
     await reader.types(`${install} <<'EOF'\n${JSON.stringify(values)}\nEOF`);
