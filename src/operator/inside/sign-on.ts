@@ -39,10 +39,13 @@ export function signOnSetting<S extends Sync, T extends { readonly name: string 
   spec: SignOnSpec<S, T>,
   inside: Inside,
 ): Setting {
+  // Once: what is read back after a change is compared with what was written, also if a name exists by then.
+  let resolving: ReturnType<typeof resolveMapping> | undefined;
   const compare: Setting["compare"] = async (maxAgeMs) => {
     const present = await inside.read(spec.collection, maxAgeMs);
     if (!present.ok) return present;
-    const mapped = await resolveMapping(spec, inside);
+    resolving ??= resolveMapping(spec, inside);
+    const mapped = await resolving;
     if (!mapped.ok) return mapped;
     const { mapping, partly } = mapped.value;
     const wanted: S = { ...present.value, ...defined({ ...spec.wanted, mapping }) };

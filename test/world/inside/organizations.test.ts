@@ -128,6 +128,23 @@ describe("the sync with the identity provider", () => {
     });
   });
 
+  test("is not taken for refused when a group of the mapping is created before it is read back", async () => {
+    const fault = { kind: "latency", ms: 2_000 } as const;
+    const end = coderd.deployment.faults.inject({ fault, on: /^GET .*idpsync\/groups/ });
+    await stage.organization("raced", "coder", {
+      idpSync: { groups: { field: "groups", mapping: { devs: ["latecomers"] } } },
+    });
+    const sync = () => inside().groupSync(named("raced")?.id ?? "");
+    await stage.eventually(() => expect(sync()).toMatchObject({ field: "groups" }));
+    await stage.group("latecomers", "coder", { organizationName: "raced" });
+    const group = await stage.untilReady("latecomers");
+    end();
+    const { reason } = await stage.untilOrganization("raced", "Synced", { reason: expect.any(String) });
+    expect(reason).not.toBe("Rejected");
+    await untilReady("raced");
+    expect(sync()).toMatchObject({ mapping: { devs: [group] } });
+  });
+
   test("keeps what the spec leaves out", async () => {
     await stage.organization("partly-synced", "coder");
     const id = await untilReady("partly-synced");
