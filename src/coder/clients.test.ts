@@ -5,10 +5,9 @@ import { StaticAccounts } from "../../lab/coderd/accounts.ts";
 import type { CoderdDeployment, DeploymentOptions } from "../../lab/coderd/deployment.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
 import { type CoderdServer, startCoderdServer } from "../../lab/coderd/server.ts";
+import { failure, success } from "../../test/support/results.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
-import type { CoderFailure } from "./failure.ts";
-import type { Result } from "./result.ts";
 
 const OWNER = "ownerowner-ownerownerownerowner12";
 const MEMBER = "membermemb-membermembermembermem1";
@@ -36,16 +35,6 @@ afterEach(async () => {
   await clients.close();
   await server.close();
 });
-
-function success<T>(result: Result<T, CoderFailure>): T {
-  if (!result.ok) throw new Error(`${result.failure.kind}: ${result.failure.message}`);
-  return result.value;
-}
-
-function failure(result: Result<unknown, CoderFailure>): CoderFailure {
-  if (result.ok) throw new Error("succeeded");
-  return result.failure;
-}
 
 function leadership() {
   const fence = new LeaderFence();

@@ -3,10 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { StaticAccounts } from "../../lab/coderd/accounts.ts";
 import type { CoderdDeployment } from "../../lab/coderd/deployment.ts";
 import { InProcessCoderds } from "../../lab/coderd/in-process.ts";
+import { failure, success } from "../../test/support/results.ts";
 import type { CoderClient } from "./client.ts";
 import { CoderClients } from "./clients.ts";
-import type { CoderFailure } from "./failure.ts";
-import type { Result } from "./result.ts";
 
 const OWNER = "ownerowner-ownerownerownerowner12";
 const MEMBER = "membermemb-membermembermembermem1";
@@ -36,16 +35,6 @@ afterEach(async () => {
   await clients.close();
   await coderds.close();
 });
-
-function success<T>(result: Result<T, CoderFailure>): T {
-  if (!result.ok) throw new Error(`${result.failure.kind}: ${result.failure.message}`);
-  return result.value;
-}
-
-function failure(result: Result<unknown, CoderFailure>): CoderFailure {
-  if (result.ok) throw new Error("succeeded");
-  return result.failure;
-}
 
 function join(name: string, tags: Record<string, string> = {}) {
   const key = deployment.createKey(organization, name, tags);

@@ -12,6 +12,20 @@ test.for(["constructor", "__proto__", "toString", "hasOwnProperty"])(
 );
 
 test.for([
+  ["28P01", "authenticationFailed", "rejects the user or the password"],
+  ["28000", "authenticationFailed", "rejects the login"],
+  ["3D000", "databaseMissing", "does not exist"],
+  ["42501", "permissionDenied", "lacks a permission: from a server."],
+  ["57014", "timeout", "timed out"],
+  ["25006", "transient", "read-only"],
+])("the SQLSTATE %s is %s: %s", ([code = "", kind, says]) => {
+  expect(describeDatabaseError(withCode(code))).toEqual({
+    kind,
+    message: expect.stringContaining(says ?? ""),
+  });
+});
+
+test.for([
   "x".repeat(100_000),
   "CERT_postgres://u:hunter2@db/coder",
   "eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.bWFya2Vk",

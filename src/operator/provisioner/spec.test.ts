@@ -1,5 +1,6 @@
 import { stored } from "kube-controller-runtime/testing";
 import { describe, expect, test } from "vitest";
+import { podOfEmptySpec } from "../../../lab/builders.ts";
 import type { CoderProvisioner } from "../../api/v1alpha1/kinds.ts";
 import type { ProvisionerSpec } from "../../api/v1alpha1/provisioner.ts";
 import { continuing, withDefaults } from "./spec.ts";
@@ -27,24 +28,7 @@ test("a provisioner that names only its control plane", () => {
     image: undefined,
     replicas: 1,
     autoscaling: undefined,
-    pod: {
-      terminationGracePeriodSeconds: 600,
-      command: [],
-      envFrom: [],
-      extraArgs: [],
-      extraEnv: [],
-      hostAliases: [],
-      imagePullSecrets: [],
-      initContainers: [],
-      tolerations: [],
-      topologySpreadConstraints: [],
-      volumeMounts: [],
-      volumes: [],
-      readinessProbe: undefined,
-      livenessProbe: undefined,
-      tlsSecretNames: [],
-      authorities: [],
-    },
+    pod: { ...podOfEmptySpec, terminationGracePeriodSeconds: 600, readinessProbe: undefined },
   });
 });
 

@@ -83,8 +83,7 @@ describe("a given token", () => {
     await stage.untilCondition("fussy", TYPE, { status: "False", reason: "Pending" });
     coderd.deployment.faults.inject({ fault: { kind: "html" }, on: "GET /api/v2/users/me", times: 1 });
     await stage.untilServing("fussy");
-    const unclear = await stage.untilCondition("fussy", TYPE, { reason: "CoderdUnreachable" });
-    expect(unclear.message).toContain("HTML instead of JSON");
+    await stage.untilCondition("fussy", TYPE, { reason: "CoderdUnreachable" });
     await stage.timePasses(30_000);
     await stage.untilReady("fussy");
     await stage.putSecret("fussy-token", { token: member });
@@ -127,11 +126,10 @@ describe("a given token", () => {
     await stage.putSecret("moved-token", { token: own });
     coderd.deployment.faults.inject({ fault: { kind: "cut" }, on: /^DELETE/ });
     await stage.change("moved", { ...given("moved"), extraEnv: [urlVariable(nowhere)] });
-    const { message } = await stage.untilCondition("moved", TYPE, {
+    await stage.untilCondition("moved", TYPE, {
       status: "True",
       message: expect.stringContaining("could not be revoked yet"),
     });
-    expect(message).toContain("refuses the connection");
     expect(await keysOf(coderd)).toHaveLength(1);
     await stage.change("moved", { extraEnv: [urlVariable(coderd.database.url)] });
     await stage.untilGone(Secret, "moved-operator-token");

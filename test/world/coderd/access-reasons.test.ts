@@ -18,42 +18,36 @@ const fromSecret = (name: string, key = "url") => ({
 });
 
 describe("a wrong connection URL has its own reason, and the right one is used as soon as the Secret has it", () => {
-  const wrong: { reason: string; says: string; url: (database: CoderdDatabase) => string }[] = [
+  const wrong: { reason: string; url: (database: CoderdDatabase) => string }[] = [
     {
       reason: "InvalidConnectionURL",
-      says: "must start with postgres://",
       url: ({ url }) => url.replace("postgres:", "mysql:"),
     },
     {
       reason: "DatabaseUnreachable",
-      says: "refuses the connection",
       url: ({ url }) => url.replace(/:\d+\//, ":1/"),
     },
     {
       reason: "DatabaseAuthenticationFailed",
-      says: "rejects the user or the password",
       url: ({ url }) => url.replace(/:[^:@]+@/, ":wrong-password@"),
     },
     {
       reason: "DatabaseMissing",
-      says: "does not exist",
       url: ({ url }) => url.replace(/\/[^/]+$/, "/nowhere"),
     },
     {
       reason: "DatabaseTLSFailed",
-      says: "does not support TLS",
       url: ({ url }) => `${url}?sslmode=require`,
     },
   ];
 
-  test.each(wrong)("$reason", async ({ reason, says, url }) => {
+  test.each(wrong)("$reason", async ({ reason, url }) => {
     const name = reason.toLowerCase();
     const { database } = await stage.coderd(name);
     await stage.putSecret(`${name}-db`, { url: url(database) });
     await stage.create(name, fromSecret(`${name}-db`));
     await stage.untilServing(name);
-    const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
-    expect(message).toContain(says);
+    await stage.untilCondition(name, TYPE, { status: "False", reason });
     const { status } = await stage.controlPlane(name);
     expect(status).toMatchObject({ operatorAccessReady: false });
     expect(status?.operatorTokenSecretRef).toBeUndefined();
@@ -71,46 +65,38 @@ describe("a wrong connection URL has its own reason, and the right one is used a
 });
 
 describe("an unusable database has its own reason, and is tried again every 30 s", () => {
-  const trouble = (error: Error) => async (database: MemoryDatabase) => {
+  const failWith = (error: Error) => async (database: MemoryDatabase) => {
     database.failure = error;
   };
   const failure = (...problem: ConstructorParameters<typeof DatabaseProblem>) =>
-    trouble(new DatabaseProblem(...problem));
-  const unsupported =
-    "Column api_keys.tenant is required but unknown: the operator does not support this version of coderd.";
-  const missing = "Table api_keys is missing: coderd has not migrated the database yet.";
-  const broken: { reason: string; says: string; break: (database: MemoryDatabase) => Promise<void> }[] = [
+    failWith(new DatabaseProblem(...problem));
+  const broken: { reason: string; break: (database: MemoryDatabase) => Promise<void> }[] = [
     {
       reason: "SchemaUnsupported",
-      says: "Column api_keys.tenant is required",
-      break: failure("schemaUnsupported", unsupported),
+      break: failure("schemaUnsupported", "A column is unknown."),
     },
     {
       reason: "NotMigrated",
-      says: "coderd has not migrated the database yet",
-      break: failure("schemaMissing", missing),
+      break: failure("schemaMissing", "A table is missing."),
     },
     {
       reason: "AccountTaken",
-      says: "rename that user",
       break: (database) => database.suffer("name taken by a person"),
     },
-    { reason: "DatabaseError", says: "read-only", break: trouble(coded("25006")) },
-    { reason: "DatabaseTimeout", says: "timed out", break: trouble(coded("57014")) },
+    { reason: "DatabaseError", break: failWith(coded("25006")) },
+    { reason: "DatabaseTimeout", break: failWith(coded("57014")) },
     {
       reason: "DatabasePermissionDenied",
-      says: "permission denied for table users",
-      break: trouble(coded("42501", "permission denied for table users")),
+      break: failWith(coded("42501", "permission denied for table users")),
     },
   ];
 
-  test.each(broken)("$reason", async ({ reason, says, break: harm }) => {
+  test.each(broken)("$reason", async ({ reason, break: harm }) => {
     const name = reason.toLowerCase();
     const coderd = await stage.coderd(name);
     await harm(coderd.database);
     await stage.serve(name, coderd);
-    const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
-    expect(message).toContain(says);
+    await stage.untilCondition(name, TYPE, { status: "False", reason });
     coderd.database.failure = undefined;
     await coderd.database.suffer("name freed by that person");
     await stage.timePasses(30_000);
@@ -119,7 +105,7 @@ describe("an unusable database has its own reason, and is tried again every 30 s
 
   test("tables that coderd has not created yet cause no warning before a pod is ready, and one after that", async () => {
     const coderd = await stage.coderd("first");
-    coderd.database.failure = new DatabaseProblem("schemaMissing", missing);
+    coderd.database.failure = new DatabaseProblem("schemaMissing", "A table is missing.");
     await stage.create("first", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
     await stage.untilCondition("first", TYPE, { status: "False", reason: "NotMigrated" });
     const warnings = async () =>
@@ -128,7 +114,7 @@ describe("an unusable database has its own reason, and is tried again every 30 s
     await stage.untilServing("first");
     await stage.eventually(async () =>
       expect(await warnings()).toEqual([
-        `${missing} A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`,
+        `A table is missing. A coderd pod is ready, so the connection URL points to a different database or schema than the pods use; correct it.`,
       ]),
     );
     coderd.database.failure = undefined;
@@ -138,7 +124,7 @@ describe("an unusable database has its own reason, and is tried again every 30 s
 
   test("a healthy first start emits no warning", async () => {
     const coderd = await stage.coderd("healthy");
-    coderd.database.failure = new DatabaseProblem("schemaMissing", missing);
+    coderd.database.failure = new DatabaseProblem("schemaMissing", "A table is missing.");
     await stage.create("healthy", { extraEnv: [urlVariable(coderd.database.url)], operatorAccess: {} });
     await stage.untilCondition("healthy", TYPE, { status: "False", reason: "NotMigrated" });
     coderd.database.failure = undefined;

@@ -77,19 +77,18 @@ describe("the condition", () => {
 
   const internal: Fault = { kind: "answer", status: 500, body: { message: "Internal error." } };
   const refused: Fault = { kind: "answer", status: 403, body: { message: "Forbidden." } };
-  test.each<[reason: string, says: string, fault: Fault]>([
-    ["Forbidden", "Forbidden.", refused],
-    ["UploadFailed", "Internal error.", internal],
-    ["UploadFailed", "HTML instead of JSON", { kind: "html" }],
-    ["CoderdUnreachable", "connection was interrupted", { kind: "cut" }],
-    ["RateLimited", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
-  ])("is %s with what coderd said (%s), until the next attempt succeeds", async (reason, says, fault) => {
+  test.each<[reason: string, fault: Fault]>([
+    ["Forbidden", refused],
+    ["UploadFailed", internal],
+    ["UploadFailed", { kind: "html" }],
+    ["CoderdUnreachable", { kind: "cut" }],
+    ["RateLimited", { kind: "rateLimited", retryAfter: "20" }],
+  ])("is %s until the next attempt succeeds", async (reason, fault) => {
     const name = `${reason}-${fault.kind}`.toLowerCase();
     const { deployment } = await serve(name);
     deployment.faults.inject({ fault, on: UPLOAD, times: 1 });
     await putLicense(name, newLicense());
-    const { message } = await stage.untilCondition(name, TYPE, { status: "False", reason });
-    expect(message).toContain(says);
+    await stage.untilCondition(name, TYPE, { status: "False", reason });
     const uploads = deployment.count(UPLOAD);
     await stage.touch(name, "no sooner");
     expect(deployment.count(UPLOAD)).toBe(uploads);

@@ -126,23 +126,18 @@ describe("what coderd refuses", () => {
 
   const answer = (status: number, body: object): Fault => ({ kind: "answer", status, body });
   const rejected = { message: "Validation failed.", validations: [{ field: "email", detail: "no" }] };
-  test.each<[reason: string, says: string, fault: Fault]>([
-    ["Rejected", "email: no", answer(400, rejected)],
-    [
-      "CreationFailed",
-      "Internal error creating user.",
-      answer(500, { message: "Internal error creating user." }),
-    ],
-    ["CreationFailed", "HTML instead of JSON", { kind: "html" }],
-    ["CoderdUnreachable", "connection was interrupted", { kind: "cut" }],
-    ["RateLimited", "too many requests", { kind: "rateLimited", retryAfter: "20" }],
-    ["NotSupported", "Route not found.", answer(404, { message: "Route not found." })],
-  ])("is %s with what coderd said (%s), until the next attempt succeeds", async (reason, says, fault) => {
+  test.each<[reason: string, fault: Fault]>([
+    ["Rejected", answer(400, rejected)],
+    ["CreationFailed", answer(500, { message: "Internal error creating user." })],
+    ["CreationFailed", { kind: "html" }],
+    ["CoderdUnreachable", { kind: "cut" }],
+    ["RateLimited", { kind: "rateLimited", retryAfter: "20" }],
+    ["NotSupported", answer(404, { message: "Route not found." })],
+  ])("is %s until the next attempt succeeds", async (reason, fault) => {
     const coderd = empty();
     coderd.faults.inject({ fault, on: CREATE, times: 1 });
     await serve({}, coderd);
-    const { message } = await until(reason, "False");
-    expect(message).toContain(says);
+    await until(reason, "False");
     await stage.touch("coder", "no sooner");
     expect(coderd.count(CREATE)).toBe(1);
     await stage.timePasses(10 * MINUTE_MS);

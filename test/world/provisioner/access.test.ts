@@ -64,7 +64,7 @@ describe("credentials", () => {
       type: "OperatorAccessReady",
       status: "False",
       reason: "NotMigrated",
-      message: "Table users is missing: coderd has not migrated the database yet.",
+      message: "A table is missing.",
     };
     await stage.controlPlane("closed", {
       status: {
@@ -74,7 +74,7 @@ describe("credentials", () => {
     });
     await stage.create("locked-out", { controlPlaneRef: { name: "closed" } });
     const { message } = await stage.untilCondition("locked-out", "OperatorAccessReady", { status: "False" });
-    expect(message).toContain("Table users is missing: coderd has not migrated the database yet.");
+    expect(message).toContain("A table is missing.");
     await stage.publish("closed", { operatorAccessReady: true });
     await stage.untilCondition("locked-out", "ProvisionerKeyReady", { status: "True" });
   });

@@ -51,8 +51,7 @@ test("a retired key stays on record while the token's user may not read keys", a
   const fault = { kind: "answer", status: 200, body: [] } as const;
   const end = coderd.faults.inject({ fault, on: /^GET .*organizations\/.*provisionerkeys$/ });
   await stage.rollOut("demoted");
-  const { message } = await stage.untilCondition("demoted", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
-  expect(message).toContain("not permitted to read provisioner keys");
+  await stage.untilCondition("demoted", "ProvisionerKeyReady", { reason: "OldKeyLeft" });
   expect((await stage.status("demoted")).retiredKeys).toMatchObject([{ id: before.provisionerKeyID }]);
   end();
   await stage.timePasses(5 * 60_000);

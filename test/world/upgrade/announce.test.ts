@@ -250,7 +250,7 @@ describe("what is announced is put back later", () => {
     stage.coderd.licenses = [];
     await stage.untilStage("Completed");
     await stage.untilCondition("coder", "Upgrading", {
-      message: expect.stringContaining("not removed yet. The license does not include the feature."),
+      message: expect.stringContaining("not removed yet."),
     });
     stage.coderd.addLicense(fakeLicense({ now: stage.clock.now() }));
     await untilAsBefore(stage);

@@ -336,26 +336,31 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
+  const unscheduled = (message: string, since = "2026-01-01T11:58:00Z") =>
+    aPod(
+      "coder-1",
+      {},
+      {
+        containerStatuses: [],
+        conditions: [
+          {
+            type: "PodScheduled",
+            status: "False",
+            reason: "Unschedulable",
+            lastTransitionTime: since,
+            message,
+          },
+        ],
+      },
+    );
+
   test("is a lack of nodes when it lasts", () => {
-    const unscheduled = (since: string) =>
-      aPod(
-        "coder-1",
-        {},
-        {
-          containerStatuses: [],
-          conditions: [
-            {
-              type: "PodScheduled",
-              status: "False",
-              reason: "Unschedulable",
-              lastTransitionTime: since,
-              message: "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available.",
-            },
-          ],
-        },
-      );
-    expect(causeWith(unscheduled("2026-01-01T11:59:50Z"))).toEqual({ state: "moving", recheckMs: 5_000 });
-    expect(causeWith(unscheduled("2026-01-01T11:58:00Z"))).toMatchObject({
+    const message = "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available.";
+    expect(causeWith(unscheduled(message, "2026-01-01T11:59:50Z"))).toEqual({
+      state: "moving",
+      recheckMs: 5_000,
+    });
+    expect(causeWith(unscheduled(message))).toMatchObject({
       cause: expect.stringContaining(
         "it cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu. Add nodes",
       ),
@@ -377,23 +382,6 @@ describe("the cause of a stalled rollout", () => {
   });
 
   describe("of a pod that no node takes", () => {
-    const unscheduled = (message: string, since = "2026-01-01T11:58:00Z") =>
-      aPod(
-        "coder-1",
-        {},
-        {
-          containerStatuses: [],
-          conditions: [
-            {
-              type: "PodScheduled",
-              status: "False",
-              reason: "Unschedulable",
-              lastTransitionTime: since,
-              message,
-            },
-          ],
-        },
-      );
     const causeOf = (message: string) => (causeWith(unscheduled(message)) as { cause?: string }).cause;
 
     test("leaves out what the scheduler says of preemption, in whichever words", () => {
