@@ -1,7 +1,5 @@
 import { hostileMutants } from "./hostile.ts";
 import type { Mutant } from "./mutant.ts";
-import { pluginMutants } from "./plugin.ts";
-import { poolMutants } from "./pools.ts";
 import { upgradeMutants } from "./upgrades.ts";
 
 /** One for each promise that would be missed most. All are caught by tests that need nothing but Node. */
@@ -14,38 +12,10 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/queue"],
   },
   {
-    guard: "queue: a key that was added while it ran runs once more",
-    file: "packages/kube-controller-runtime/src/queue/work-queue.ts",
-    from: "if (parked) this.#schedule(parked);",
-    to: "if (parked) this.#turns.delete(key);",
-    tests: ["packages/kube-controller-runtime/src/queue"],
-  },
-  {
-    guard: "pods: an existing Deployment is not rolled out because of unread sources",
-    file: "src/operator/workload/restart.ts",
-    from: "const mark = restarts ? seen : markBefore;",
-    to: "const mark = seen ?? markBefore;",
-    tests: ["src/operator/workload/restart.test.ts"],
-  },
-  {
-    guard: "pods: what is remembered of a Secret says nothing of its content",
-    file: "src/operator/workload/restart.ts",
-    from: 'object?.metadata?.resourceVersion ?? "absent"',
-    to: "JSON.stringify(object?.data)",
-    tests: ["src/operator/workload/restart.test.ts"],
-  },
-  {
     guard: "watch: a compacted history causes a relist",
     file: "packages/kube-controller-runtime/src/watch/watcher.ts",
     from: "failure && (isExpired(failure) || isNotFound(failure) || this.#isMissing(failure))",
     to: "failure && isNotFound(failure)",
-    tests: ["packages/kube-controller-runtime/src/watch"],
-  },
-  {
-    guard: "watch: failures are not retried in a hot loop",
-    file: "packages/kube-controller-runtime/src/watch/watcher.ts",
-    from: "await clock.sleep(waitMs, signal);",
-    to: "await clock.sleep(0, signal);",
     tests: ["packages/kube-controller-runtime/src/watch"],
   },
   {
@@ -60,13 +30,6 @@ export const mutants: readonly Mutant[] = [
     file: "packages/kube-controller-runtime/src/leader/leader.ts",
     from: "if (free || this.#observation.expiresInMs(clock.monotonic()) <= 0) return",
     to: "if (free || this.#observation.expiresInMs(clock.monotonic()) <= 5_000) return",
-    tests: ["packages/kube-controller-runtime/src/leader"],
-  },
-  {
-    guard: "leader: every write of the lease names the version that it replaces",
-    file: "packages/kube-controller-runtime/src/leader/lease.ts",
-    from: "metadata: { resourceVersion: lease.metadata.resourceVersion },",
-    to: "metadata: {},",
     tests: ["packages/kube-controller-runtime/src/leader"],
   },
   {
@@ -119,13 +82,6 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/coder/operator-access/session.test.ts"],
   },
   {
-    guard: "status: a run that a newer spec has overtaken writes nothing",
-    file: "packages/kube-controller-runtime/src/controller/status.ts",
-    from: "!fresh || fresh.metadata.generation !== write.object.metadata.generation",
-    to: "!fresh",
-    tests: ["packages/kube-controller-runtime/src/controller"],
-  },
-  {
     guard: "finalizer: while cleanup fails, the finalizer stays",
     file: "packages/kube-controller-runtime/src/controller/finalizer.ts",
     from: "if (failed) return failedWith(failed, await attempt(() => reportFailure?.(object, failed.error)));",
@@ -147,20 +103,6 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/reconcile"],
   },
   {
-    guard: "redaction: the value of a secret name is not logged",
-    file: "packages/kube-controller-runtime/src/redact/fields.ts",
-    from: "isSecretName(name) && inner !== undefined ? MARK : inside(inner)",
-    to: "inside(inner)",
-    tests: ["packages/kube-controller-runtime/src/logging.test.ts"],
-  },
-  {
-    guard: "redaction: secrets in the text of a log line are masked",
-    file: "packages/kube-controller-runtime/src/redact/fields.ts",
-    from: 'if (typeof value === "string") return redactText(value);',
-    to: 'if (typeof value === "string") return value;',
-    tests: ["packages/kube-controller-runtime/src/logging.test.ts"],
-  },
-  {
     guard: "provisioner: a key that is in no Secret is never adopted",
     file: "src/operator/provisioner/key/plan.ts",
     from: "attempt !== undefined && attempt === pending.attempt",
@@ -168,7 +110,26 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/operator/provisioner"],
   },
   ...hostileMutants,
-  ...pluginMutants,
-  ...poolMutants,
+  {
+    guard: "pools: no more daemons are given up than are idle",
+    file: "src/operator/autoscaling/decide.ts",
+    from: "Math.max(lately, replicas - removable(pool, census))",
+    to: "lately",
+    tests: ["src/operator/autoscaling"],
+  },
+  {
+    guard: "pools: a busy pod that is not ready keeps its pool from shrinking",
+    file: "src/operator/autoscaling/decide.ts",
+    from: 'if (census.exposed > 0) return stay("exposed");',
+    to: "",
+    tests: ["src/operator/autoscaling"],
+  },
+  {
+    guard: "pools: without all marks of busy pods a pool does not shrink",
+    file: "src/operator/autoscaling/scale.ts",
+    from: "refusal ? withoutScaleDown(decision) : decision",
+    to: "decision",
+    tests: ["test/world/queue/scaling.test.ts"],
+  },
   ...upgradeMutants,
 ];

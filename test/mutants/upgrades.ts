@@ -20,20 +20,6 @@ export const upgradeMutants: readonly Mutant[] = [
     tests: [`${folder}/effect.test.ts`],
   },
   {
-    guard: "upgrades: an older version is refused",
-    file: `${folder}/preflight.ts`,
-    from: "if ((compareVersions(target, current) ?? 0) >= 0) return undefined;",
-    to: "if (target !== current || target === current) return undefined;",
-    tests: plan,
-  },
-  {
-    guard: "upgrades: a failed backup stops the upgrade",
-    file: `${folder}/stages-before.ts`,
-    from: 'return enter("BackupFailed",',
-    to: 'return enter("ScalingDown",',
-    tests: plan,
-  },
-  {
     guard: "upgrades: the last old pod has ended before a new one starts",
     file: `${folder}/stages-after.ts`,
     from: `if (!pods.isScaledToZero || pods.names.length > 0)
@@ -68,40 +54,5 @@ export const upgradeMutants: readonly Mutant[] = [
     from: 'return version === schemaBefore && !isDirty ? "unchanged" : "changed";',
     to: 'return version === schemaBefore && !isDirty ? "unchanged" : "unchanged";',
     tests: plan,
-  },
-  {
-    guard: "upgrades: with strategy Rolling there is none",
-    file: `${folder}/plan.ts`,
-    from: 'if (settings.strategy === "Rolling")',
-    to: 'if (settings.strategy === "Rolling" && false)',
-    tests: plan,
-  },
-  {
-    guard: "upgrades: a deleted Deployment does not make one a first Deployment",
-    file: `${folder}/plan.ts`,
-    from: "begin(facts, facts.present ?? facts.settled)",
-    to: "begin(facts, facts.present)",
-    tests: plan,
-  },
-  {
-    guard: "upgrades: what was announced before is not put back",
-    file: "src/operator/upgrade/announce/plan.ts",
-    from: 'if (record.state === "Skipped") return enter(undefined);',
-    to: "",
-    tests: ["src/operator/upgrade/announce/plan.test.ts"],
-  },
-  {
-    guard: "upgrades: without the feature, which hides it, what was announced is not forgotten",
-    file: "src/operator/upgrade/announce/plan.ts",
-    from: 'if (seen === "notEntitled") return rest;',
-    to: "",
-    tests: ["src/operator/upgrade/announce/plan.test.ts"],
-  },
-  {
-    guard: "upgrades: a paused Deployment starts no old pods again",
-    file: "src/operator/control-plane/ensure-deployment.ts",
-    from: "{ ...shape, spec: { ...shape.spec, paused: false } }",
-    to: "shape",
-    tests: ["test/world/upgrade/surroundings.test.ts"],
   },
 ];
