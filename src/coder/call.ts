@@ -21,8 +21,8 @@ interface Call<T> {
   readonly decoder: Decoder<T>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A secret in the body, which messages must not contain. */
-  readonly secret?: string;
+  /** Parts of the request that messages must not contain. */
+  readonly secrets?: readonly string[];
   readonly answerShape?: AnswerShape | undefined;
 }
 
@@ -31,13 +31,13 @@ export function caller({ where, token, clock, send }: ClientOptions) {
   return async <T>(
     method: HttpRequest["method"],
     path: string,
-    { decoder, secret, ...sent }: Call<T>,
+    { decoder, secrets = [], ...sent }: Call<T>,
   ): CoderResult<T> => {
     const request = `${method} ${path} at ${where}`;
-    const secrets = [token, secret].filter((value) => value !== undefined);
+    const hidden = token === undefined ? secrets : [token, ...secrets];
     try {
       const answer = await send({ method, path, token, ...sent });
-      return classify(answer, decoder, { request, secrets, now: clock.now() });
+      return classify(answer, decoder, { request, secrets: hidden, now: clock.now() });
     } catch (error) {
       if (error instanceof NoAnswer) return failed({ ...transient(request, error.message), why: "noAnswer" });
       throw error;

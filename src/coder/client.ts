@@ -158,7 +158,7 @@ export function coderClient(options: ClientOptions): CoderClient {
       }),
     licenses: () => get("/api/v2/licenses", list(model.license)),
     addLicense: (jwt) =>
-      call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secret: jwt }),
+      call("POST", "/api/v2/licenses", { decoder: model.license, body: { license: jwt }, secrets: [jwt] }),
     entitlements: () => get("/api/v2/entitlements", model.entitlements),
     appearance: () => get("/api/v2/appearance", appearance),
     setAppearance: (next) =>
@@ -205,7 +205,7 @@ async function acceptsProxyToken(proxyToken: string, options: ClientOptions): Co
   const answer = await call("GET", "/api/v2/workspaceproxies/me/crypto-keys", {
     decoder: nothing,
     headers: { "Coder-External-Proxy-Token": proxyToken },
-    secret: proxyToken,
+    secrets: [proxyToken],
   });
   if (answer.ok || answer.failure.kind === "invalid" || answer.failure.kind === "unsupported")
     return succeeded(true);
@@ -229,7 +229,7 @@ async function provisionerKeyOf(
   const answer = await call("GET", "/api/v2/provisionerkeys/mine", {
     decoder: model.provisionerKey,
     headers: { "Coder-Provisioner-Daemon-Key": secret },
-    secret,
+    secrets: [secret],
   });
   if (answer.ok) return answer;
   const { kind, message } = answer.failure;

@@ -95,12 +95,12 @@ export function list<T>(item: Decoder<T>, most = Number.POSITIVE_INFINITY): Deco
   };
 }
 
-/** A map from string to `T`. Go encodes an empty map as `null`. */
+/** A map from string to `T`. Go encodes an empty map as `null`. Error messages contain no key, which may be private. */
 export function record<T>(item: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value, path) => {
     if (value === null) return {};
     const entries = Object.entries(fields(value, path));
-    return Object.fromEntries(entries.map(([key, element]) => [key, item(element, `${path}.${key}`)]));
+    return Object.fromEntries(entries.map(([key, element]) => [key, item(element, `${path}.*`)]));
   };
 }
 

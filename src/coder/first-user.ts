@@ -33,7 +33,7 @@ export async function hasUsers(options: ClientOptions): CoderResult<boolean> {
 export function createFirstUser(user: FirstUser, options: ClientOptions): CoderResult<void> {
   const { email, username, name, password } = user;
   const body = { email, username, name, password };
-  return withoutToken(options)("POST", FIRST_USER, { decoder: nothing, body, secret: password });
+  return withoutToken(options)("POST", FIRST_USER, { decoder: nothing, body, secrets: [password] });
 }
 
 /** Logs in and out again, because coderd has no other way to check a password. */
@@ -41,7 +41,7 @@ export async function acceptsPassword({ email, password }: Login, options: Clien
   const login = await withoutToken(options)("POST", "/api/v2/users/login", {
     decoder: sessionToken,
     body: { email, password },
-    secret: password,
+    secrets: [password],
   });
   if (login.ok) {
     await caller({ ...options, token: login.value })("POST", "/api/v2/users/logout", { decoder: nothing });

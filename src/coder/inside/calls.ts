@@ -44,6 +44,7 @@ type NewGroup = Omit<groups.GroupChange, "addUsers" | "removeUsers"> & { readonl
 interface Call<T> {
   readonly decoder: Decoder<T>;
   readonly body?: unknown;
+  readonly secrets?: readonly string[];
   readonly answerShape?: AnswerShape | undefined;
 }
 
@@ -59,6 +60,9 @@ export function insideCalls(call: Caller): InsideCalls {
     call("GET", path, { decoder, answerShape });
   const send = (method: HttpRequest["method"], path: string, body: unknown) =>
     call(method, path, { decoder: nothing, body });
+  /** Values of claims are private, so messages about a refusal must not quote them. */
+  const setSync = <T extends { readonly mapping: signOn.Mapping }>(path: string, body: T) =>
+    call("PATCH", path, { decoder: nothing, body, secrets: Object.keys(body.mapping) });
   const within = (id: string, rest = "") => `${ORGANIZATIONS}/${encodeURIComponent(id)}${rest}`;
   const group = (id: string) => `/api/v2/groups/${encodeURIComponent(id)}`;
   const sync = (id: string, what: string) => within(id, `/settings/idpsync/${what}`);
@@ -83,10 +87,10 @@ export function insideCalls(call: Caller): InsideCalls {
     setGroup: (id, change) => call("PATCH", group(id), { ...withGroup, body: groups.groupBody(change) }),
     deleteGroup: (id) => send("DELETE", group(id), undefined),
     groupSync: (id) => get(sync(id, "groups"), signOn.groupSync),
-    setGroupSync: (id, body) => send("PATCH", sync(id, "groups"), signOn.groupSyncBody(body)),
+    setGroupSync: (id, body) => setSync(sync(id, "groups"), signOn.groupSyncBody(body)),
     roleSync: (id) => get(sync(id, "roles"), signOn.roleSync),
-    setRoleSync: (id, body) => send("PATCH", sync(id, "roles"), signOn.roleSyncBody(body)),
+    setRoleSync: (id, body) => setSync(sync(id, "roles"), signOn.roleSyncBody(body)),
     organizationSync: () => get(ORGANIZATION_SYNC, signOn.organizationSync),
-    setOrganizationSync: (body) => send("PATCH", ORGANIZATION_SYNC, signOn.organizationSyncBody(body)),
+    setOrganizationSync: (body) => setSync(ORGANIZATION_SYNC, signOn.organizationSyncBody(body)),
   };
 }

@@ -5,6 +5,7 @@ import { type Result, succeeded } from "../../coder/result.ts";
 import { defined } from "../normalize.ts";
 import { type Collection, type Inside, MISSING_RETRY_MS, type Obstacle } from "./coderd.ts";
 import type { Setting } from "./kind.ts";
+import { quotedNames } from "./quoted-names.ts";
 
 /** Fields of every sign-on setting. */
 interface Sync {
@@ -73,6 +74,6 @@ async function resolveMapping<S extends Sync, T extends { readonly name: string 
   );
   const resolved = { mapping: Object.fromEntries(entries) };
   if (missing.length === 0) return succeeded(resolved);
-  const message = `spec.${field}.mapping names what coderd does not have: ${names.noun} ${missing.map((name) => `"${name}"`).join(", ")}; create it or correct the mapping. The rest of the mapping is in force.`;
+  const message = `spec.${field}.mapping names what coderd does not have: ${names.noun} ${quotedNames(missing)}; create it or correct the mapping. The rest of the mapping is in force.`;
   return succeeded({ ...resolved, partly: { reason: names.missing, message, retryInMs: MISSING_RETRY_MS } });
 }

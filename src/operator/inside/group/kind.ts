@@ -7,6 +7,7 @@ import { defined, trimmed } from "../../normalize.ts";
 import { collections, findOrganization, type Inside, MISSING_RETRY_MS, type Obstacle } from "../coderd.ts";
 import type { EntityKind, Place, Resolved, Wanted } from "../kind.ts";
 import { entityNameOf } from "../object.ts";
+import { quotedNames } from "../quoted-names.ts";
 
 /** Groups of coderd. */
 export const groupKind: EntityKind<CoderGroup, Group> = {
@@ -71,13 +72,8 @@ function managedByIdP(organization: string): Obstacle {
   return { reason: "ManagedByIdP", message, retryInMs: MISSING_RETRY_MS };
 }
 
-/** More names would make the message too long to read. */
-const MAX_NAMES = 10;
-
 function notMembers(missing: readonly string[], organization: string): Obstacle {
-  const names = missing.slice(0, MAX_NAMES).map((name) => `"${name}"`);
-  const others = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} others` : "";
-  const message = `Not in the group, because they are not members of organization "${organization}": ${names.join(", ")}${others}. Add them to the organization, or remove them from spec.members.`;
+  const message = `Not in the group, because they are not members of organization "${organization}": ${quotedNames(missing)}. Add them to the organization, or remove them from spec.members.`;
   return { reason: "MembersMissing", message, retryInMs: MISSING_RETRY_MS };
 }
 
