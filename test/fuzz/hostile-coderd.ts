@@ -9,22 +9,41 @@ export interface HostileServer extends AsyncDisposable {
 }
 
 const role = { name: "owner", display_name: "Owner" };
-const organization = { id: "0f0f", name: "default", is_default: true };
+const organization = {
+  ...{ id: "0f0f", name: "default", is_default: true },
+  ...{ display_name: "", description: "", icon: "" },
+};
+const group = {
+  ...{ id: "0a0a", name: "coder", display_name: "", avatar_url: "", quota_allowance: 0 },
+  members: [{ id: "0b0b" }],
+};
+const sync = { field: "groups", mapping: { x: ["0a0a"] } };
 
 /** What coderd would say, by the end of the path. */
 const plausible: readonly [RegExp, unknown][] = [
   [/buildinfo$/, { version: "v2.36.1", deployment_id: "d" }],
   [/users\/me$/, { id: "u", username: "owner", roles: [role], organization_ids: ["0f0f"] }],
+  [/idpsync\/organization$/, { ...sync, organization_assign_default: true }],
+  [/idpsync\/groups$/, { ...sync, regex_filter: null, auto_create_missing_groups: false }],
+  [/idpsync\/roles$/, sync],
+  [/organizations\/[^/]+\/groups$/, [group]],
+  [/groups\/[^/]+$/, group],
+  [/members$/, [{ user_id: "0b0b", username: "coder" }]],
+  [/members\/roles$/, [{ ...role, organization_permissions: [], built_in: false }]],
   [/organizations$/, [organization]],
   [/organizations\/[^/]+$/, organization],
   [/provisionerkeys$/, []],
   [/licenses$/, []],
-  [/entitlements$/, { has_license: true, trial: false, features: feature("external_provisioner_daemons") }],
+  [/entitlements$/, { has_license: true, trial: false, features: features() }],
   [/workspaceproxies$/, { regions: [] }],
 ];
 
-function feature(name: string): object {
-  return { [name]: { entitlement: "entitled", enabled: true } };
+function features(): object {
+  const names = [
+    ...["external_provisioner_daemons", "multiple_organizations", "template_rbac"],
+    ...["custom_roles", "user_role_management"],
+  ];
+  return Object.fromEntries(names.map((name) => [name, { entitlement: "entitled", enabled: true }]));
 }
 
 /** A coderd that a tenant runs: it answers like one, or with whatever may do harm. */

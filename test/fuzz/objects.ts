@@ -1,6 +1,13 @@
 import type { Condition, Kind, KubeObject } from "kube-controller-runtime";
 import type { Dice } from "kube-controller-runtime/testing";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../src/api/v1alpha1/kinds.ts";
+import { APPS } from "../../src/operator/names.ts";
 import { crdSchemas } from "../support/world/schemas.ts";
 import { type DrawnSchema, drawValue } from "./draw.ts";
 
@@ -13,6 +20,8 @@ export const drawnKinds = [
   CoderControlPlane,
   CoderProvisioner,
   CoderWorkspaceProxy,
+  CoderOrganization,
+  CoderGroup,
 ] as unknown as readonly Kind<Drawn>[];
 
 export interface Place {
@@ -20,6 +29,7 @@ export interface Place {
   readonly name: string;
 }
 
+const toCoder = { controlPlaneRef: { name: "coder" } };
 const session = { credentialsSecretRef: { name: "token" } };
 
 /** What leads to coderd: without it few of the drawn objects would ever speak to one. */
@@ -28,11 +38,13 @@ const connections: Readonly<Record<string, object>> = {
     operatorAccess: { tokenSecretRef: { name: "token" } },
     licenseSecretRef: { name: "x" },
   },
-  CoderProvisioner: { controlPlaneRef: { name: "coder" }, bootstrap: session },
+  CoderProvisioner: { ...toCoder, bootstrap: session },
   CoderWorkspaceProxy: {
     ...{ controlPlaneRef: undefined, registration: undefined },
     bootstrap: { coderURL: "http://coder.example.com", ...session },
   },
+  CoderOrganization: { ...toCoder, adopt: true },
+  CoderGroup: { ...toCoder, adopt: true, organizationName: "default" },
 };
 
 /** An object of the kind with extreme values, whose database is at `databaseURL`. */
@@ -43,8 +55,13 @@ export function drawObject(
 ): Drawn {
   const schema = crdSchemas()[kind.kind] as unknown as DrawnSchema;
   const spec = drawValue(schema.properties?.spec ?? {}, dice) as { extraEnv?: object[] };
-  const extraEnv = [...(spec.extraEnv ?? []), { name: "CODER_PG_CONNECTION_URL", value: databaseURL }];
+  const database = { name: "CODER_PG_CONNECTION_URL", value: databaseURL };
+  const hasPods = kind.kind in APPS;
   const connection = dice.next() < 0.6 ? connections[kind.kind] : {};
-  const drawn = { ...spec, extraEnv, ...connection };
+  const drawn = {
+    ...spec,
+    ...(hasPods ? { extraEnv: [...(spec.extraEnv ?? []), database] } : {}),
+    ...connection,
+  };
   return { apiVersion: kind.apiVersion, kind: kind.kind, metadata, spec: drawn } as Drawn;
 }

@@ -115,6 +115,47 @@ describe("a user who may edit one namespace", () => {
     await expectAccepted(wish({ firstAdmin: other }), deployer);
   });
 
+  test.for([
+    ["CoderOrganization", "coderorganizations"],
+    ["CoderGroup", "codergroups"],
+  ] as const)(
+    "describes what is inside coderd by a %s only with the right to create pods",
+    async ([kind, plural]) => {
+      const namespace = await cluster.createNamespace("inside");
+      const writer = new Tenant(cluster, `writer-of-${plural}`);
+      for (const verb of ["create", "patch", "get"])
+        await writer.allow(namespace, verb, `${plural}.coder.com`);
+      const object = (spec: object = {}) => {
+        return { ...controlPlane(namespace, "team", { controlPlaneRef: { name: "coder" }, ...spec }), kind };
+      };
+      const because = `right to create pods in namespace "${namespace}"`;
+      await expectDenied(object(), because, writer);
+      await expectAccepted(object(), admin);
+      await expectDenied(object({ deletionPolicy: "Delete" }), because, writer);
+      // The annotation chooses the entity, too.
+      const patch = (annotations: object) => writer.patch(object(), { metadata: { annotations } });
+      expect((await patch({ "coder.com/entity-id": "another" })).because).toContain(because);
+      expect(await patch({ "gitops.example/revision": "2" })).toEqual({ accepted: true, because: "" });
+      await writer.allow(namespace, "create", "pods");
+      await expectAccepted(object({ deletionPolicy: "Delete" }), writer);
+      await expectAccepted({ ...object(), metadata: { namespace, name: "another" } }, writer);
+    },
+  );
+
+  test("sets the sync of organizations only with the right to create pods", async () => {
+    const namespace = await cluster.createNamespace("sync");
+    const deployer = await deployerIn(namespace);
+    const synced = (field: string, more = {}) =>
+      controlPlane(namespace, "synced", { organizationSync: { field }, ...more });
+    const because = `spec.organizationSync needs the right to create pods in namespace "${namespace}"`;
+    await expectDenied(synced("groups"), because, deployer);
+    await expectAccepted(synced("groups"), admin);
+    await expectAccepted(synced("groups", { image: "coder:next" }), deployer);
+    await expectDenied(synced("roles"), because, deployer);
+    await deployer.allow(namespace, "create", "pods");
+    await expectAccepted(synced("roles"), deployer);
+  });
+
   test("exposes pods by a Gateway only with the right to create routes, and by an Ingress as ever", async () => {
     const exposed = (expose: object, more = {}) => controlPlane(own, "exposed", { expose, ...more });
     const gateway = { host: "coder.example.com", parentRefs: [{ name: "public", namespace: "infra" }] };
