@@ -7,6 +7,7 @@ import { attempted, type Report, type Scale, type Workload } from "./workload.ts
 import { manyObjects } from "./workloads/cache.ts";
 import { failover } from "./workloads/failover.ts";
 import { fleets } from "./workloads/fleet.ts";
+import { groups } from "./workloads/groups.ts";
 import { hotNeighbor } from "./workloads/hot.ts";
 import { idleRuns } from "./workloads/idle-runs.ts";
 import { plugin } from "./workloads/plugin.ts";
@@ -23,9 +24,13 @@ import { takeovers } from "./workloads/takeover.ts";
 
 /** In the order of the report. */
 const WORKLOADS: readonly Workload[] = [
-  ...[fleets, steadyFleets, idleRuns, hotNeighbor],
+  ...[fleets, steadyFleets, idleRuns, hotNeighbor, groups],
   ...[processLife, failover, takeovers, unrelatedSecrets, manyObjects, plugin],
 ];
+
+const JSON_FILE = fileURLToPath(new URL("results.json", import.meta.url));
+const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
+const [BEGIN, END] = ["<!-- begin: make bench -->", "<!-- end: make bench -->"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -79,10 +84,6 @@ process.exit(failed ? 1 : 0);
 interface Measurement {
   readonly results: readonly WorkloadResult[];
 }
-
-const JSON_FILE = fileURLToPath(new URL("results.json", import.meta.url));
-const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
-const [BEGIN, END] = ["<!-- begin: make bench -->", "<!-- end: make bench -->"];
 
 /**
  * Writes the figures to `bench/results.json` and, between the markers, to `docs/performance.md`. Figures of
