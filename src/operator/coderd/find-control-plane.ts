@@ -60,6 +60,8 @@ export interface ObservedControlPlane {
   readonly settings: ControlPlane;
   readonly status: ReadStatus;
   readonly isTerminating: boolean;
+  /** Whether its pods serve the current spec. */
+  readonly isReady: boolean;
   /** Whether its Service selects its pods. */
   readonly serviceSelectsPods: boolean;
   /** IP address of the Service. */
@@ -121,8 +123,14 @@ export function controlPlaneReported(change: Change<CoderControlPlane>): boolean
   return contentChanged(change) || !isDeepStrictEqual(factsOf(previous), factsOf(object));
 }
 
-function factsOf({ status = {} }: CoderControlPlane): readonly unknown[] {
-  return [accessProblem(status), ...readFields.map((field) => status[field])];
+function factsOf(controlPlane: Stored<CoderControlPlane>): readonly unknown[] {
+  const { status = {} } = controlPlane;
+  return [accessProblem(status), isReady(controlPlane), ...readFields.map((field) => status[field])];
+}
+
+function isReady({ metadata, status }: Stored<CoderControlPlane>): boolean {
+  const ready = findCondition(status?.conditions, controlPlaneConditions.ready.type);
+  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
 }
 
 /** The message of the access condition while the operator has no access. */
@@ -148,6 +156,7 @@ export function observeControlPlane(
     settings,
     status: object.status ?? {},
     isTerminating: object.metadata.deletionTimestamp !== undefined,
+    isReady: isReady(object),
     serviceSelectsPods: selectsOwnPods(settings, service),
     clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,

@@ -1,4 +1,4 @@
-import { blocked } from "kube-controller-runtime";
+import { blocked, type Deployment } from "kube-controller-runtime";
 import { aliasesOfProxies } from "../coderd/address.ts";
 import { convergeDeployment } from "../workload/converge-deployment.ts";
 import type { EnvVar } from "../workload/env.ts";
@@ -45,19 +45,32 @@ export async function ensureDeployment(
     };
   }
   const { clusterDomain } = environment.ports;
+  const accessURL = servedURL(coderd, deployment);
   const desired = proxyDeployment(proxy, {
     image: proxy.image ?? coderd.image,
-    primaryAccessURL: proxy.primaryAccessURL ?? coderd.accessURL,
+    primaryAccessURL: proxy.primaryAccessURL ?? accessURL,
     token: secret,
     tokenChecksum: tokenChecksum(token),
     envFromNames: definedVariables(ownURLVariables, proxy.pod, { sources, deployment }),
     clusterDomain,
     clusterIP: service ? service.clusterIP : clusterIPOf(snapshot.service),
-    hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
+    hostAliases: aliasesOf({ ...coderd, accessURL }, snapshot, clusterDomain),
   });
   const applied = await convergeDeployment(snapshot, environment, { desired, pod: proxy.pod });
   const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
   return reportPods(applied, proxy, { ...snapshot, isSameTemplate: isSame });
+}
+
+/**
+ * A proxy that does not reach coderd ends, so pods keep the URL that they dial until those of the control plane serve the
+ * new one.
+ */
+function servedURL({ controlPlane, accessURL }: Coderd, deployment: Deployment | undefined): string {
+  return controlPlane?.isReady === false ? (dialedURL(deployment) ?? accessURL) : accessURL;
+}
+
+function dialedURL(deployment: Deployment | undefined): string | undefined {
+  return deployment?.spec?.template.spec?.containers[0]?.env?.find(isPrimaryURL)?.value;
 }
 
 /**
@@ -72,7 +85,7 @@ function aliasesOf(
 ): readonly HostAlias[] {
   const isUsers = proxy.primaryAccessURL || proxy.pod.extraEnv.some(isPrimaryURL);
   if (!controlPlane || isUsers) return [];
-  const dialed = deployment?.spec?.template.spec?.containers[0]?.env?.find(isPrimaryURL)?.value;
+  const dialed = dialedURL(deployment);
   const present = aliasesFor(dialed, deployment);
   if (present.length === 0 && dialed === accessURL) return [];
   return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;

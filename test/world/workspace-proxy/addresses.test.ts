@@ -57,6 +57,11 @@ test("a proxy that finds the access URL by DNS goes on so, until it is another U
   expect(await aliasesOf("old")).toBeUndefined();
   const extraEnv = [{ name: "CODER_ACCESS_URL", value: `https://${PUBLIC}/` }];
   await stage.person.mergePatch(CoderControlPlane, stage.ref("plain"), { spec: { extraEnv } });
+  await stage.eventually(async () => {
+    const { spec } = await stage.get(Deployment, "plain");
+    expect(spec?.template.spec?.containers[0]?.env).toContainEqual(extraEnv[0]);
+  });
+  await stage.markReady("plain");
   await stage.eventually(async () => expect(await aliasesOf("old")).toEqual(mapped()));
 });
 

@@ -24,7 +24,7 @@ test("a proxy that names a control plane is registered with its operator token a
   expect(env?.[0]).toEqual({ name: "CODER_PRIMARY_ACCESS_URL", value: service });
 });
 
-test("the proxy sends browsers to the access URL that coderd has, and follows it and the image", async () => {
+test("the proxy sends browsers to the access URL that coderd has, and follows it and the image once coderd serves it", async () => {
   const extraEnv = [{ name: "CODER_ACCESS_URL", value: "https://coder.example.com" }];
   const spec = { extraEnv, upgrade: { strategy: "Rolling" } };
   await stage.controlPlane("public", spec);
@@ -38,9 +38,11 @@ test("the proxy sends browsers to the access URL that coderd has, and follows it
     },
   });
   await stage.eventually(async () => {
-    expect(await primary()).toBe("https://next.example.com");
     expect((await stage.container("tokyo")).image).toBe("example.com/coder:next");
   });
+  expect(await primary()).toBe("https://coder.example.com");
+  await stage.markReady("public");
+  await stage.eventually(async () => expect(await primary()).toBe("https://next.example.com"));
   await stage.change("tokyo", {
     primaryAccessURL: "https://mine.example.com",
     image: "example.com/coder:mine",
