@@ -55,13 +55,15 @@ describe("values of claims", () => {
     });
     const organizationSync = { field: "groups", mapping };
     await stage.person.mergePatch(CoderControlPlane, stage.ref("refusing"), { spec: { organizationSync } });
-    expect(await untilSync("refusing", "Rejected")).toContain("Bad mapping: ***. (HTTP 400). mapping: ***");
+    expect(await untilSync("refusing", "Rejected")).toContain(
+      "Bad mapping: [redacted]. (HTTP 400). mapping: [redacted]",
+    );
     for (const sync of ["groups", "roles"]) {
       await stage.organization(`refused-${sync}`, "refusing", {
         idpSync: { [sync]: { field: "g", mapping } },
       });
       const { message } = await stage.untilOrganization(`refused-${sync}`, "Synced", { reason: "Rejected" });
-      expect(message).toContain("Bad mapping: ***.");
+      expect(message).toContain("Bad mapping: [redacted].");
     }
   });
 
