@@ -5,6 +5,8 @@ export interface Person {
   readonly id: string;
   readonly username: string;
   readonly email: string;
+  readonly name: string;
+  readonly owner: boolean;
 }
 
 export interface SimulatedGroup {
@@ -30,7 +32,7 @@ type Settings = Readonly<Record<string, unknown>>;
 /** The group of everybody in an organization, which has the organization's id. */
 const EVERYONE = "Everyone";
 
-const NO_SYNC = { field: "", mapping: null };
+const NO_SYNC = { field: "", mapping: {} };
 
 /** State inside one coderd: users, members, groups, custom roles, and settings of sign-on. */
 export class InsideState {
@@ -39,6 +41,7 @@ export class InsideState {
   roles: readonly SimulatedRole[] = [];
   organizationSync: Settings = { ...NO_SYNC, organization_assign_default: true };
   readonly #members = new Map<string, Set<string>>();
+  readonly #closed = new Set<string>();
   readonly #groupSync = new Map<string, Settings>();
   readonly #roleSync = new Map<string, Settings>();
 
@@ -52,7 +55,13 @@ export class InsideState {
     this.groups = [...this.groups, { id, organization: id, name: EVERYONE, ...quiet }];
   }
 
+  /** Whether there was an organization of that id. */
+  isClosed(id: string): boolean {
+    return this.#closed.has(id);
+  }
+
   close(id: string): void {
+    this.#closed.add(id);
     this.#members.delete(id);
     this.groups = this.groups.filter(({ organization }) => organization !== id);
     this.roles = this.roles.filter(({ organization }) => organization !== id);
@@ -62,12 +71,24 @@ export class InsideState {
   join(organizationId: string, ...usernames: readonly string[]): readonly Person[] {
     const known = new Map(this.people.map((person) => [person.username, person]));
     const joining = usernames.map(
-      (username) => known.get(username) ?? { id: randomUUID(), username, email: `${username}@example.com` },
+      (username) =>
+        known.get(username) ?? {
+          id: randomUUID(),
+          username,
+          email: `${username}@example.com`,
+          name: "",
+          owner: false,
+        },
     );
-    this.people = [...new Set([...this.people, ...joining])];
+    this.enroll(organizationId, ...joining);
+    return joining;
+  }
+
+  enroll(organizationId: string, ...joining: readonly Person[]): void {
+    const added = joining.filter(({ id }) => !this.people.some((person) => person.id === id));
+    this.people = [...this.people, ...added];
     const members = this.#members.get(organizationId);
     for (const { id } of joining) members?.add(id);
-    return joining;
   }
 
   leave(organizationId: string, userId: string): void {

@@ -1,4 +1,4 @@
-import { forbidden, json, notFound, type Reply } from "./reply.ts";
+import { forbidden, json, message, notFound, type Reply } from "./reply.ts";
 import type { Call, Route } from "./route.ts";
 
 const ORGANIZATION = "/api/v2/settings/idpsync/organization";
@@ -25,14 +25,35 @@ function within(handle: (organizationId: string, call: Call) => Reply): (call: C
   });
 }
 
+const UUID_LENGTH = 36;
+
+/** What coderd can't read in a mapping to IDs, or in a regular expression. */
+function unreadable({ mapping, regex_filter: filter }: Call["body"]): Reply | undefined {
+  const ids = Object.values((mapping ?? {}) as Record<string, readonly string[]>).flat();
+  const short = ids.find(({ length }) => length !== UUID_LENGTH);
+  if (short !== undefined) return notJSON(`invalid UUID length: ${short.length}`);
+  try {
+    new RegExp(`${filter ?? ""}`);
+    return undefined;
+  } catch {
+    return notJSON(`error parsing regexp: missing closing ): \`${filter}\``);
+  }
+}
+
+function notJSON(detail: string): Reply {
+  return message(400, "Request body must be valid JSON.", detail);
+}
+
 function getOrganizationSync({ deployment }: Call): Reply {
   return json(200, deployment.inside.organizationSync);
 }
 
 function setOrganizationSync({ deployment, body }: Call): Reply {
+  const refusal = unreadable(body);
+  if (refusal) return refusal;
   deployment.inside.organizationSync = {
     field: body.field ?? "",
-    mapping: body.mapping ?? null,
+    mapping: body.mapping ?? {},
     organization_assign_default: body.organization_assign_default ?? false,
   };
   return json(200, deployment.inside.organizationSync);
@@ -43,6 +64,8 @@ function getGroupSync(id: string, { deployment }: Call): Reply {
 }
 
 function setGroupSync(id: string, { deployment, body }: Call): Reply {
+  const refusal = unreadable(body);
+  if (refusal) return refusal;
   if (Object.keys((body.legacy_group_name_mapping ?? {}) as object).length > 0)
     return json(400, {
       message: "Unexpected field 'legacy_group_name_mapping'. Field not allowed, set to null or remove it.",
@@ -51,7 +74,7 @@ function setGroupSync(id: string, { deployment, body }: Call): Reply {
     });
   deployment.inside.setGroupSync(id, {
     field: body.field ?? "",
-    mapping: body.mapping ?? null,
+    mapping: body.mapping ?? {},
     regex_filter: body.regex_filter ?? null,
     auto_create_missing_groups: body.auto_create_missing_groups ?? false,
   });
@@ -63,6 +86,6 @@ function getRoleSync(id: string, { deployment }: Call): Reply {
 }
 
 function setRoleSync(id: string, { deployment, body }: Call): Reply {
-  deployment.inside.setRoleSync(id, { field: body.field ?? "", mapping: body.mapping ?? null });
+  deployment.inside.setRoleSync(id, { field: body.field ?? "", mapping: body.mapping ?? {} });
   return json(200, deployment.inside.roleSync(id));
 }

@@ -9,11 +9,21 @@ export interface Traits {
   readonly hasAiFeatures: boolean;
   /** Whether it calls the request for an unknown user invalid. */
   readonly refusesMissingUsers: boolean;
+  /** Whether everyone in an organization sees all of its groups and members. */
+  readonly hasOpenMembership: boolean;
+  /** The unique index that a second role of the same name violates. */
+  readonly roleIndex: string;
+  /** The words for the type of a permission that does not exist. */
+  readonly unknownResource: (type: string) => string;
+  /** Built-in roles of organizations beside those of all versions, by name and display name. */
+  readonly moreRoles: readonly (readonly [name: string, displayName: string])[];
   /** Fields that only this version returns. */
   readonly more: {
     readonly buildInfo: object;
     readonly organization: object;
     readonly user: object;
+    readonly member: object;
+    readonly role: object;
     readonly token: object;
     readonly job: object;
   };
@@ -25,8 +35,14 @@ const OLDER: Traits = {
   hasUserLimits: false,
   hasAiFeatures: false,
   refusesMissingUsers: true,
-  more: { buildInfo: {}, organization: {}, user: {}, token: {}, job: {} },
+  hasOpenMembership: false,
+  roleIndex: "idx_custom_roles_name_lower",
+  unknownResource: (type) => `invalid resource type "${type}"`,
+  moreRoles: [],
+  more: { buildInfo: {}, organization: {}, user: {}, member: {}, role: {}, token: {}, job: {} },
 };
+
+const SOME_TIME = "2026-01-01T00:00:00Z";
 
 const NEWER: Traits = {
   provisionerApi: "1.18",
@@ -34,10 +50,26 @@ const NEWER: Traits = {
   hasUserLimits: true,
   hasAiFeatures: true,
   refusesMissingUsers: false,
+  hasOpenMembership: true,
+  roleIndex: "custom_roles_unique_key",
+  unknownResource: (type) => `org invalid resource type "${type}": invalid resource type "${type}"`,
+  moreRoles: [
+    ["agents-access", "Coder Agents User"],
+    ["organization-workspace-access", "Organization Workspace Access"],
+  ],
   more: {
     buildInfo: { webpush_public_key: "public" },
     organization: { default_org_member_roles: ["organization-workspace-access"] },
     user: { has_ai_seat: false },
+    member: {
+      status: "active",
+      login_type: "password",
+      has_ai_seat: false,
+      last_seen_at: SOME_TIME,
+      user_created_at: SOME_TIME,
+      user_updated_at: SOME_TIME,
+    },
+    role: { organization_member_permissions: null },
     token: { scopes: ["coder:all"], allow_list: ["*:*"] },
     job: { initiator_id: "00000000-0000-0000-0000-000000000000" },
   },

@@ -9,6 +9,7 @@ import {
   recordingNames,
   saveRecording,
 } from "./coderd-recordings.ts";
+import { PREPARATIONS, STORY } from "./coderd-story.ts";
 
 /** A coderd to hold to the recordings: fresh, unlicensed, with one owner and one member. */
 export interface ContractSubject {
@@ -25,95 +26,7 @@ export interface ContractSubject {
   close(): Promise<void>;
 }
 
-/** The order in which the recordings make one story: each leaves the state the next was recorded in. */
-const STORY: Readonly<Record<string, readonly string[]>> = {
-  "an empty database": [
-    ...["first-user-none", "first-user-bad-fields", "first-user-empty", "first-user-weak-password"],
-    ...["first-user-long-password", "first-user-create", "first-user-there", "first-user-create-again"],
-    ...["first-user-login-wrong", "first-user-login-unknown", "first-user-login"],
-    ...[
-      "first-user-me",
-      "first-user-get",
-      "first-user-missing",
-      "first-user-logout",
-      "first-user-logged-out",
-    ],
-  ],
-  "before any license": [
-    ...["healthz", "buildinfo", "route-missing", "users-me", "users-me-no-token", "users-me-bad-token"],
-    ...["organizations", "organization-by-name", "organization-default-alias", "organization-missing"],
-    ...["bypass-ratelimit", "daemons", "daemons-bad-param", "jobs", "jobs-bad-param", "replicas"],
-    "debug-health",
-    ...["(import a template)", "jobs-unfinished", "workspaces-empty", "workspaces-organization-alias"],
-    ...["entitlements-unlicensed", "entitlements-no-token", "entitlements-bad-token"],
-    ...["keys-list-unlicensed", "keys-create-unlicensed"],
-    ...[
-      "proxies-list-unlicensed",
-      "proxies-create-unlicensed",
-      "proxy-token-unlicensed",
-      "licenses-list-empty",
-    ],
-    ...["appearance-unlicensed", "appearance-set-unlicensed", "appearance-hidden", "prebuilds-unlicensed"],
-    ...["license-add-no-token", "license-add-empty", "license-add-garbage"],
-  ],
-  licenses: [
-    ...["license-add", "license-add-duplicate", "entitlements-refresh", "entitlements-refresh-again"],
-    ...["license-add-second", "licenses-list", "license-delete", "entitlements-premium"],
-  ],
-  "provisioner keys": [
-    ...["keys-list", "keys-create", "keys-create-duplicate", "keys-create-upper", "keys-create-bad-name"],
-    ...["keys-create-empty", "keys-create-long-name", "keys-create-128", "keys-create-reserved"],
-    ...["keys-list-two", "keys-daemons", "key-by-plaintext", "key-by-plaintext-no-header"],
-    ...["key-by-secret", "key-by-secret-unknown", "key-by-secret-short"],
-    ...["keys-delete", "keys-delete-missing", "keys-delete-encoded", "keys-list-by-org-name"],
-    "keys-list-bad-token",
-  ],
-  announcements: [
-    ...["appearance", "appearance-set", "appearance-two", "appearance-bad-color", "appearance-no-token"],
-    ...["appearance-bad-token", "appearance-reset", "appearance-none"],
-    ...["prebuilds", "prebuilds-resume-first", "prebuilds-pause", "prebuilds-pause-again"],
-    ...["prebuilds-paused", "prebuilds-resume"],
-    ...["member-appearance", "member-appearance-set", "member-prebuilds", "member-prebuilds-pause"],
-  ],
-  "workspace proxies": [
-    ...[
-      "proxies-list-bad-token",
-      "(create p1)",
-      "proxies-list",
-      "proxy-get",
-      "proxy-missing",
-      "proxies-create-duplicate",
-    ],
-    ...["proxy-delete", "proxies-create", "proxy-token-accepted", "proxy-update", "proxy-regenerate"],
-    ...["proxy-token-outdated", "proxy-token-missing", "proxies-create-no-icon", "proxies-create-bad-name"],
-  ],
-  "a member without rights": [
-    ...["member-bypass-ratelimit", "member-keys-list", "member-keys-create"],
-    ...["member-licenses-list", "member-license-add", "member-proxies-create"],
-    ...["member-jobs", "member-daemons", "member-debug-health", "member-workspaces"],
-  ],
-  "a token that looks itself up and ends itself": [
-    ...["member-tokens-get", "tokens-get-missing", "tokens-delete-missing"],
-    ...["member-tokens-delete", "member-tokens-deleted"],
-  ],
-};
-
 const RECORDED_HEADERS = ["Content-Type", "Retry-After"];
-
-const PREPARATIONS: Readonly<Record<string, Recording["request"]>> = {
-  "(import a template)": {
-    method: "POST",
-    path: "/api/v2/organizations/<org-id>/templateversions",
-    headers: { "Coder-Session-Token": "<session-token>" },
-    body: { storage_method: "file", example_id: "scratch", provisioner: "terraform", tags: { pool: "a" } },
-  },
-  "(create p1)": {
-    method: "POST",
-    path: "/api/v2/workspaceproxies",
-    headers: { "Coder-Session-Token": "<session-token>" },
-    body: { name: "p1", display_name: "P1", icon: "/emojis/1f30d.png" },
-  },
-};
 
 /** Replays every recording, in order, and compares status, content type and body. */
 export function coderdContract(name: string, start: () => Promise<ContractSubject>): void {
@@ -160,7 +73,7 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
   const { url } = step.startsWith(FIRST_USER) ? { url: subject.emptyURL } : subject;
   const answer = await send({ url }, recording.request, bound);
   learn(step, answer.body, bound);
-  const compared = step === "debug-health" ? comparableHealth : comparable;
+  const compared = comparisonOf(step);
   const [actual, expected] = [compared(answer), compared(recording.response)];
   if (subject.isRecorded && !isDeepStrictEqual(actual, expected))
     return saveRecording({ ...recording, response: answer }, subject.version, bound);
@@ -170,6 +83,31 @@ async function replay(step: string, subject: ContractSubject, bound: Record<stri
 function comparable({ status, headers, body }: Recording["response"]) {
   const contentType = headers["Content-Type"];
   return { status, contentType, hasRetryAfter: "Retry-After" in headers, body: normalize(body) };
+}
+
+/** Steps whose answers have groups, members or roles, to which coderd gives no order. */
+const UNORDERED = /\b(groups|members|roles)-/;
+
+function comparisonOf(step: string): typeof comparable {
+  if (step === "debug-health") return comparableHealth;
+  return UNORDERED.test(step)
+    ? (answer) => comparable({ ...answer, body: ordered(answer.body) })
+    : comparable;
+}
+
+/** Sorted by name, without the permissions of built-in roles, which concern only coderd. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value))
+    return value.map(ordered).toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([name, field]) => [name, ordered(field)] as const);
+  const isBuiltIn = fields.some(([name, field]) => name === "built_in" && field === true);
+  return Object.fromEntries(isBuiltIn ? fields.filter(([name]) => !name.endsWith("permissions")) : fields);
+}
+
+function nameOf(value: unknown): string {
+  const { name, username } = value as { readonly name?: string; readonly username?: string };
+  return username ?? name ?? JSON.stringify(value);
 }
 
 /** The parts of a health report that depend on the network around coderd, not on coderd. */
@@ -196,18 +134,34 @@ function tokenFor(step: string, subject: ContractSubject, bound: Readonly<Record
   return step.startsWith("member-") ? subject.memberToken : subject.ownerToken;
 }
 
+/** The placeholder for the id of what a recording makes. */
+const MADE: Readonly<Record<string, string>> = {
+  "groups-create": "<group-id>",
+  "groups-create-plain": "<plain-id>",
+  "organization-create": "<research-id>",
+};
+
 /** Later recordings refer to what earlier ones made. */
 function learn(step: string, body: unknown, bound: Record<string, string>): void {
   const made = body as {
+    id?: string;
     key?: string;
     proxy?: { id: string };
     proxy_token?: string;
     session_token?: string;
   };
+  const placeholder = MADE[step];
+  if (placeholder && made.id) bound[placeholder] = made.id;
+  if (step === "members-list") bound["<member-id>"] = idOfMember(body);
   if (step === "first-user-login" && made.session_token) bound["<first-session>"] = made.session_token;
   if (step === "keys-create" && made.key) bound["<key-plaintext>"] = made.key;
   if (step === "proxies-create" && made.proxy) bound["<proxy-id>"] = made.proxy.id;
   if (step === "proxies-create" && made.proxy_token) bound["<proxy-token>"] = made.proxy_token;
+}
+
+function idOfMember(members: unknown): string {
+  const listed = members as readonly { readonly username: string; readonly user_id: string }[];
+  return listed.find(({ username }) => username === "member")?.user_id ?? "";
 }
 
 async function send(

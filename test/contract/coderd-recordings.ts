@@ -99,7 +99,7 @@ export function normalize(value: unknown, field = ""): unknown {
   // The identifier of a token has an unusual format.
   if (field === "id" && /^\w{10}$/.test(value)) return "<uuid>";
   return value
-    .replace(/^(<[a-z-]+-id>|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/, "<uuid>")
+    .replace(/<[a-z-]+-id>|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "<uuid>")
     .replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/, "<time>")
     .replace(/wait \d+ seconds/, "wait N seconds");
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
 import { StaticAccounts } from "../../lab/coderd/accounts.ts";
 import { fakeLicense } from "../../lab/coderd/licenses.ts";
@@ -10,11 +11,21 @@ const HOUR_MS = 60 * 60 * 1_000;
 describe.each(RECORDED_VERSIONS)("the simulator of Coder %s", (version) => {
   coderdContract("the coderd simulator", async () => {
     const accounts = new StaticAccounts();
-    accounts.add("ownerowner-ownerownerownerowner12", { owner: true });
-    accounts.add("membermemb-membermembermembermem1", { owner: false });
+    const people = [
+      {
+        ...{ id: randomUUID(), username: "testuser" },
+        name: "Test User",
+        email: "testuser@coder.com",
+        owner: true,
+      },
+      { ...{ id: randomUUID(), username: "member" }, name: "Member", email: "m@example.com", owner: false },
+    ] as const;
+    accounts.add("ownerowner-ownerownerownerowner12", people[0]);
+    accounts.add("membermemb-membermembermembermem1", people[1]);
     const [server, empty] = await Promise.all([startCoderdServer(), startCoderdServer()]);
     empty.add({ isEmpty: true, version: `v${version}` });
-    server.add({ accounts, builtInDaemons: 0, version: `v${version}` });
+    const { inside, organizations } = server.add({ accounts, builtInDaemons: 0, version: `v${version}` });
+    inside.enroll(organizations[0]?.id ?? "", ...people);
     return {
       version,
       url: server.url,
