@@ -1,4 +1,5 @@
 import { hostileMutants } from "./hostile.ts";
+import { insideMutants } from "./inside.ts";
 import type { Mutant } from "./mutant.ts";
 import { upgradeMutants } from "./upgrades.ts";
 
@@ -110,6 +111,7 @@ export const mutants: readonly Mutant[] = [
     tests: ["src/operator/provisioner"],
   },
   ...hostileMutants,
+  ...insideMutants,
   {
     guard: "pools: no more daemons are given up than are idle",
     file: "src/operator/autoscaling/decide.ts",

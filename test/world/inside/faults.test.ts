@@ -204,4 +204,25 @@ describe("a deletion", () => {
     await stage.untilGone(CoderControlPlane, "ending");
     expect(coderd.deployment.inside.group("ending")).toBeDefined();
   });
+
+  test("leaves the entity in coderd while others hold up the deletion of the control plane", async () => {
+    const coderd = await withGroup("held", { deletionPolicy: "Delete" });
+    const finalizers = ["example.com/hold"];
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("held"), { metadata: { finalizers } });
+    await stage.delete(CoderControlPlane, "held");
+    await stage.delete(CoderGroup, "held");
+    await stage.untilGone(CoderGroup, "held");
+    expect(coderd.deployment.inside.group("held")).toBeDefined();
+    expect(await stage.untilEvent("held", "EntityLeftBehind")).toContain("is being deleted");
+    await stage.person.mergePatch(CoderControlPlane, stage.ref("held"), { metadata: { finalizers: [] } });
+  });
+
+  test("leaves an entity that the object no longer manages", async () => {
+    const coderd = await withGroup("observed", { deletionPolicy: "Delete" });
+    await stage.change("observed", { managementPolicy: "Observe" });
+    await stage.untilReady("observed");
+    await stage.delete(CoderGroup, "observed");
+    await stage.untilGone(CoderGroup, "observed");
+    expect(coderd.deployment.inside.group("observed")).toBeDefined();
+  });
 });
