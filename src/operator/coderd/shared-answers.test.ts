@@ -108,3 +108,25 @@ test("what this process changes shows in an answer that was on its way, which ma
   expect(await answer).toMatchObject({ value: ["first", "second"] });
   expect(await observe()).toMatchObject({ value: ["first", "second"] });
 });
+
+test("results beyond the limit are dropped, first those of the coderd that takes the most space", async () => {
+  const limited = new SharedAnswers(clock, 20_000);
+  const counts = new Map<string, number>();
+  const read = (url: string, what: string, length: number) =>
+    limited.ask({
+      ...{ url, token: "secret", what, maxAgeMs: 60_000 },
+      ask: async () => {
+        counts.set(`${url} ${what}`, (counts.get(`${url} ${what}`) ?? 0) + 1);
+        return succeeded("x".repeat(length));
+      },
+    });
+  await read("http://quiet", "names", 9_000);
+  for (const what of ["a", "b", "c"]) await read("http://hostile", what, 5_000);
+  const longest = await read("http://hostile", "d", 1_000_000);
+  // The result is returned, but not kept.
+  expect(longest).toMatchObject({ seen: true });
+  await read("http://quiet", "names", 9_000);
+  expect(counts.get("http://quiet names")).toBe(1);
+  await read("http://hostile", "d", 1_000_000);
+  expect(counts.get("http://hostile d")).toBe(2);
+});

@@ -42,10 +42,13 @@ export type Observation<T> =
 type Update = (value: unknown) => unknown;
 
 interface Known {
+  readonly url: string;
   asking?: Promise<Observation<unknown>>;
   /** Changes that this process made in coderd during the request, which the result may not contain. */
   updates: Update[];
   last?: Seen<unknown>;
+  /** Approximate size of the last result. */
+  bytes: number;
   failed?: { readonly failure: CoderFailure; readonly inARow: number; readonly retryAt: number };
   usedAt: number;
 }
@@ -58,17 +61,23 @@ const MAX_PAUSE_MS = 120_000;
 
 const FORGET_AFTER_MS = 10 * 60_000;
 
+/** Maximum size of all results together. A tenant's coderd may send lists that are as long as it likes. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
+
 /**
  * Shares requests to coderd between objects: callers that ask during a request or soon afterwards receive the
  * same result. Its state only saves requests.
  */
 export class SharedAnswers {
   readonly #clock: Clock;
+  readonly #maxKeptBytes: number;
   readonly #known = new Map<string, Known>();
   #sweptAt = 0;
+  #keptBytes = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, maxKeptBytes = MAX_KEPT_BYTES) {
     this.#clock = clock;
+    this.#maxKeptBytes = maxKeptBytes;
   }
 
   async ask<T>(question: Question<T>): Promise<Observation<T>> {
@@ -103,7 +112,8 @@ export class SharedAnswers {
       delete known.failed;
       const value = known.updates.reduce((latest, update) => update(latest), answer.value as unknown) as T;
       const seen: Seen<T> = { seen: true, value, at, tookMs: now - at };
-      known.last = seen;
+      this.#keep(known, seen);
+      this.#dropLargest();
       return seen;
     }
     const { failure } = answer;
@@ -115,18 +125,53 @@ export class SharedAnswers {
 
   #of({ url, token, what }: Subject): Known {
     const key = fingerprint([url, token, what]);
-    const known: Known = this.#known.get(key) ?? { updates: [], usedAt: 0 };
+    const known: Known = this.#known.get(key) ?? { url, updates: [], bytes: 0, usedAt: 0 };
     this.#known.set(key, known);
     return known;
+  }
+
+  #keep(known: Known, seen: Seen<unknown> | undefined): void {
+    if (seen) known.last = seen;
+    else delete known.last;
+    this.#keptBytes -= known.bytes;
+    known.bytes = seen ? sizeOf(seen.value) : 0;
+    this.#keptBytes += known.bytes;
+  }
+
+  /** The coderd that takes the most space is asked more often; the others notice nothing. */
+  #dropLargest(): void {
+    while (this.#keptBytes > this.#maxKeptBytes) {
+      const byCoderd = Map.groupBy(this.#known.values(), ({ url }) => url).values();
+      const [most = []] = [...byCoderd].sort((a, b) => totalOf(b) - totalOf(a));
+      const [largest] = most.toSorted((a, b) => b.bytes - a.bytes);
+      if (!largest) return;
+      this.#keep(largest, undefined);
+    }
   }
 
   /** Drops all results that are no longer used, because they are large. */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < FORGET_AFTER_MS) return;
     this.#sweptAt = now;
-    for (const [key, { asking, usedAt }] of this.#known)
-      if (!asking && now - usedAt >= FORGET_AFTER_MS) this.#known.delete(key);
+    for (const [key, known] of this.#known) {
+      if (known.asking || now - known.usedAt < FORGET_AFTER_MS) continue;
+      this.#keep(known, undefined);
+      this.#known.delete(key);
+    }
   }
+}
+
+function totalOf(known: readonly Known[]): number {
+  return known.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+const [BYTES_PER_STRING, BYTES_PER_VALUE, BYTES_PER_OBJECT] = [24, 8, 64];
+
+/** Approximate memory of a decoded response. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return BYTES_PER_STRING + value.length;
+  if (typeof value !== "object" || value === null) return BYTES_PER_VALUE;
+  return Object.values(value).reduce<number>((sum, part) => sum + sizeOf(part), BYTES_PER_OBJECT);
 }
 
 /** Returns a result that is still valid. After the clock was set back, no result is valid. */
