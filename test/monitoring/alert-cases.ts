@@ -282,13 +282,9 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "CoderEntityNotReady",
-    series: [
-      { series: condition(group, "Ready", { status: "False", reason: "NotFound" }), wrong: 1 },
-      steady(condition(group, "ControlPlaneReady", { status: "False", reason: "NotFound" }), 1),
-    ],
+    series: [{ series: condition(group, "Ready", { status: "False", reason: "NotFound" }), wrong: 1 }],
     harmless: [
       steady(condition(other(group), "Ready", { status: "False", reason: "Pending" }), 1),
-      steady(condition(other(group), "ControlPlaneReady", { status: "False", reason: "Pending" }), 1),
       steady(condition({ ...group, name: "well" }, "Ready", { status: "True", reason: "UpToDate" }), 1),
       steady(condition(plane, "Ready", { status: "False", reason: "RollingOut" }), 1),
     ],

@@ -30,6 +30,23 @@ function duplicate(name: string, spec: object, id: string): Promise<unknown> {
   });
 }
 
+test("a paused group changes nothing in coderd, and catches up when it is resumed", async () => {
+  const coderd = await withGroup("paused", { quotaAllowance: 1 });
+  const pause = (value: string | null) =>
+    stage.person.mergePatch(CoderGroup, stage.ref("paused"), {
+      metadata: { annotations: { "coder.com/paused": value } },
+    });
+  await pause("true");
+  await stage.untilCondition("paused", "Paused", { status: "True" });
+  await stage.change("paused", { quotaAllowance: 2 });
+  await stage.untilCompared();
+  await stage.untilIdle();
+  expect(coderd.deployment.inside.group("paused")).toMatchObject({ quota: 1 });
+  await pause(null);
+  await stage.untilReady("paused");
+  expect(coderd.deployment.inside.group("paused")).toMatchObject({ quota: 2 });
+});
+
 describe("what coderd can't do now", () => {
   test("a license that ends is named with the feature, and nothing is changed until there is another", async () => {
     const coderd = await stage.controlPlane("unlicensed");
