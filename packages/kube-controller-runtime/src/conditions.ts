@@ -30,7 +30,8 @@ export function setCondition(
     type,
     status: next.status,
     reason: next.reason,
-    message: redactText(next.message),
+    // A stored message is already redacted.
+    message: next.message === present?.message ? next.message : redactText(next.message),
     ...(next.observedGeneration === undefined ? {} : { observedGeneration: next.observedGeneration }),
     lastTransitionTime: present?.status === next.status ? present.lastTransitionTime : timestamp(next.now),
   };

@@ -90,13 +90,14 @@ function isStarting<T extends WithStatus<S>, S extends CommonStatus>(
   steps: Steps<S>,
   { object, quiet }: FinishedRun<T, S>,
 ): boolean {
+  const { conditions, hasFailed } = steps;
   const isServing = [READY, AVAILABLE].some(
     (type) =>
       findCondition(object.status?.conditions, type)?.status === "True" ||
-      steps.conditions.get(type)?.status === "True",
+      conditions.get(type)?.status === "True",
   );
-  if (steps.hasFailed || isServing || steps.conditions.get(READY)?.status !== "False") return false;
-  const parts = [...steps.conditions].filter(([type, { status }]) => type !== READY && status === "False");
+  if (hasFailed || isServing || conditions.get(READY)?.status !== "False") return false;
+  const parts = [...conditions].filter(([type, { status }]) => type !== READY && status === "False");
   return parts.every(([, { reason }]) => quiet.has(reason));
 }
 
