@@ -27,5 +27,5 @@ COPY --from=build /src/dist/coder-k8s.mjs ./
 # By number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 EXPOSE 8080 8081
-ENTRYPOINT ["/nodejs/bin/node", "/app/coder-k8s.mjs"]
+ENTRYPOINT ["/nodejs/bin/node", "--min-semi-space-size=4", "--max-semi-space-size=4", "/app/coder-k8s.mjs"]
 CMD ["controller"]

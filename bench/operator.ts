@@ -5,17 +5,19 @@ import type { ClusterAccess } from "kube-controller-runtime/testing";
 import { aControlPlane } from "../lab/builders.ts";
 import { type OperatorProcess, startOperatorProcess } from "../lab/operator-process.ts";
 import { CoderControlPlane } from "../src/api/v1alpha1/kinds.ts";
+import { nodeFlags } from "../tools/build/bundle.ts";
 
 const POLL_MS = 20;
 const BUNDLE = fileURLToPath(new URL("../dist/coder-k8s.mjs", import.meta.url));
 
-/** Starts the release bundle with a Lease in the given namespace; resolves once it is ready. */
+/** Starts the release bundle like the image, with a Lease in the given namespace; resolves once it is ready. */
 export function startBundle(
   cluster: ClusterAccess,
   leaseNamespace: string,
   flags: readonly string[] = [],
 ): Promise<OperatorProcess> {
-  return startOperatorProcess(cluster, [`--leader-election-namespace=${leaseNamespace}`, ...flags], BUNDLE);
+  const entry = [...nodeFlags, BUNDLE];
+  return startOperatorProcess(cluster, [`--leader-election-namespace=${leaseNamespace}`, ...flags], entry);
 }
 
 /**

@@ -18,12 +18,12 @@ const LEASE_FLAG = "--leader-election-namespace=";
 
 /**
  * Starts the operator like a user, `coder-k8s controller` in a separate process with its own identity.
- * `flags` follow the common ones; `entry` is the file that Node.js runs. Resolves once it is ready.
+ * `flags` follow the common ones; `entry` is the file that Node.js runs, after its own flags. Resolves once it is ready.
  */
 export async function startOperatorProcess(
   cluster: ClusterAccess,
   flags: readonly string[],
-  entry = SOURCES,
+  entry: string | readonly string[] = SOURCES,
 ): Promise<OperatorProcess> {
   const dir = await mkdtemp(join(tmpdir(), "coder-k8s-operator-"));
   await grantLease(cluster, flags);
@@ -81,12 +81,12 @@ interface Place {
 
 function spawn(
   cluster: ClusterAccess,
-  { dir, ports, entry, flags }: Place & { entry: string; flags: readonly string[] },
+  { dir, ports, entry, flags }: Place & { entry: string | readonly string[]; flags: readonly string[] },
 ): Supervised {
   return new Supervised({
     command: process.execPath,
     args: [
-      entry,
+      ...[entry].flat(),
       "controller",
       `--kubeconfig=${cluster.operator.kubeconfig}`,
       `--health-probe-bind-address=127.0.0.1:${ports.probes}`,

@@ -10,8 +10,9 @@ import { version } from "./version.ts";
 setFlagsFromString("--no-wasm-tier-up");
 setFlagsFromString("--no-wasm-dynamic-tiering");
 // Under load, V8 lets the young generation grow to 128 MB and the old generation to more than twice the
-// live size. Young objects live for one reconcile, so the initial few megabytes suffice, and more frequent
-// collection of the old generation has no measurable cost. Together, these flags halve the peak.
+// live size. Young objects live for one reconcile, so the initial few megabytes suffice (the image sets their
+// number), and more frequent collection of the old generation has little cost. Together, these flags halve the
+// peak.
 setFlagsFromString("--semi-space-growth-factor=1");
 setFlagsFromString("--heap-growing-percent=30");
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { bundle, releaseFile } from "./bundle.ts";
+import { bundle, nodeFlags, releaseFile } from "./bundle.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const read = (path: string) => readFileSync(`${repository}${path}`, "utf8");
@@ -56,8 +56,8 @@ describe("the Dockerfile", () => {
   it("takes what `make build` makes and runs it", () => {
     const [, made] = copies.find(([first]) => first === "--from=build") ?? [];
     expect(made).toBe(`/src/${releaseFile}`);
-    const [, entry] = JSON.parse(last("ENTRYPOINT").join(" "));
-    expect(entry).toBe(`${last("WORKDIR")[0]}/${releaseFile.split("/").at(-1)}`);
+    const [, ...args] = JSON.parse(last("ENTRYPOINT").join(" "));
+    expect(args).toEqual([...nodeFlags, `${last("WORKDIR")[0]}/${releaseFile.split("/").at(-1)}`]);
   });
 
   it("builds and runs on the Node that the project is tested with", () => {

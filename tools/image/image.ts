@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
-import { bundle, releaseFile } from "../build/bundle.ts";
+import { bundle, nodeFlags, releaseFile } from "../build/bundle.ts";
 import type { ReleaseNames } from "../generate/release-names.ts";
 import { type Architecture, architectureOf } from "./architecture.ts";
 import type { Commit } from "./commit.ts";
@@ -97,7 +97,7 @@ function runConfig({ env }: Runtime, options: ImageOptions): RunConfig {
   return {
     User: "65532:65532",
     WorkingDir: "/app",
-    Entrypoint: ["/nodejs/bin/node", `/app/${PROGRAM}`],
+    Entrypoint: ["/nodejs/bin/node", ...nodeFlags, `/app/${PROGRAM}`],
     Cmd: ["controller"],
     Env: env,
     ExposedPorts: { "8080/tcp": {}, "8081/tcp": {} },
