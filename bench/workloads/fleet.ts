@@ -7,6 +7,7 @@ import {
   goalsOf,
   growthGoal,
   MEDIAN_SHARE_GOAL,
+  PAIR_GOAL,
   SLOW_CODERD_GOAL,
   YARDSTICK_GOAL,
 } from "../fleet/goals.ts";
@@ -27,6 +28,7 @@ const MAX_OF_GO = 200;
 
 const TIME = "time";
 const PROCESSOR_TIME = "processor time, start included";
+const REQUESTS_OF_PAIR = "requests for a pair";
 
 /** Control planes and provisioners, all created at once, until each of them has converged. */
 export const fleets: Workload = {
@@ -107,7 +109,9 @@ async function measure(shape: FleetShape, { postgres, report, idle }: Conditions
   return figures.map((figure) => ({ ...figure, what: `${titleOf(shape)}: ${figure.what}` }));
 }
 
-/** The Go operator before the same fleet, where the environment names its binary, and what ours took in terms of that. */
+/**
+ * The Go operator before the same fleet, if the environment names its binary, and what ours took in terms of that.
+ */
 async function besideGo(
   ours: readonly Figure[],
   shape: FleetShape,
@@ -115,7 +119,7 @@ async function besideGo(
 ): Promise<Figure[]> {
   const binary = process.env.GO_OPERATOR;
   if (!binary || shape.size > MAX_OF_GO) return [];
-  const what = `${titleOf(shape)}, Go operator`;
+  const what = `${titleOf(shape)}: the Go operator`;
   report(what);
   return attempted(what, report, async () => {
     await using fleet = await prepareFleet(shape, postgres, startGo(binary));
@@ -123,13 +127,18 @@ async function besideGo(
     await fleet.converge(report);
     const to = new Date();
     const taken = await costs(fleet, { from, to }, await read(fleet));
+    const compared = [TIME, PROCESSOR_TIME, REQUESTS_OF_PAIR].flatMap((name) => find(taken, name) ?? []);
     const ratio = (name: string, limit: number): Figure => {
-      const [own, other] = [ours.find((figure) => figure.what.endsWith(`: ${name}`)), find(taken, name)];
-      const value = (own?.value ?? Number.NaN) / (other?.value ?? Number.NaN);
-      return { what: `${titleOf(shape)}: ${name} in terms of the Go operator's`, value, unit: "×", limit };
+      const own = ours.find((figure) => figure.what === `${titleOf(shape)}: ${name}`);
+      const value = (own?.value ?? Number.NaN) / (find(taken, name)?.value ?? Number.NaN);
+      return { what: `${titleOf(shape)}: ${name}, in terms of the Go operator's`, value, unit: "×", limit };
     };
     return [
-      ...taken.map((figure) => ({ what: `${what}: ${figure.what}`, value: figure.value, unit: figure.unit })),
+      ...compared.map(({ what: name, value, unit }) => ({
+        what: `${what}'s ${name}`,
+        value,
+        unit,
+      })),
       ratio(TIME, GO_GOALS.time),
       ratio(PROCESSOR_TIME, GO_GOALS.processorTime),
     ];
@@ -165,9 +174,9 @@ async function costs(
   const calls = readings.entitlementCalls;
   return [
     { what: TIME, value: (to.getTime() - from.getTime()) / 1_000, unit: "s" },
-    { what: "requests", value: until.length, unit: "", limit: goals.requests },
-    { what: "requests for a pair", value: until.length / shape.size, unit: "each" },
-    { what: "requests, later reports included", value: all.length, unit: "", limit: goals.requests },
+    { what: "requests", value: until.length, unit: "" },
+    { what: REQUESTS_OF_PAIR, value: until.length / shape.size, unit: "each", limit: PAIR_GOAL },
+    { what: "requests, later reports included", value: all.length, unit: "" },
     { what: "requests to coderd", value: readings.coderdRequests, unit: "", limit: goals.coderdRequests },
     {
       what: PROCESSOR_TIME,
@@ -203,7 +212,7 @@ function slowness(durations: readonly Duration[]): Figure[] {
   );
   return (slow ?? []).flatMap(({ size, latencyMs, seconds }) => {
     const { seconds: atOnce = Number.NaN } = quick?.find((duration) => duration.size === size) ?? {};
-    const what = `${size} + ${size}: time with coderd ${latencyMs} ms, in terms of that with 0 ms`;
+    const what = `time of ${size} + ${size} with coderd ${latencyMs} ms, in terms of 0 ms`;
     return [{ what, value: seconds / atOnce, unit: "×", limit: SLOW_CODERD_GOAL }];
   });
 }
