@@ -28,7 +28,7 @@ function demo(looks: readonly (readonly Row[])[]) {
 }
 
 describe("the demo", () => {
-  test("goes on as soon as every object is ready", async () => {
+  test("continues as soon as every object is ready", async () => {
     const { clock, over, looked } = demo([[ready, blocked], [ready, blocked], [ready]]);
     await clock.advance(1_000);
     await over;

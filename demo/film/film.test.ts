@@ -15,7 +15,7 @@ function timesOf(svg: string, text: string): string | undefined {
 }
 
 describe("a film", () => {
-  test("shows a line exactly as long as it is on the screen", () => {
+  test("shows a line for exactly as long as the screen does", () => {
     const svg = filmSvg({ ...film, frames: [frame(0, "one"), frame(250, "two"), frame(500, "one")] });
     expect(timesOf(svg, "two")).toBe(
       "0% { visibility: hidden } 25% { visibility: visible } 50% { visibility: hidden }",
@@ -25,7 +25,7 @@ describe("a film", () => {
     );
   });
 
-  test("has a line that stays over several frames once", () => {
+  test("contains a line that spans several frames once", () => {
     const svg = filmSvg({ ...film, frames: [frame(0, "stays", "a"), frame(500, "stays", "b")] });
     expect(svg.match(/>stays</g)).toHaveLength(1);
     expect(timesOf(svg, "stays")).toBe("0% { visibility: visible } 100% { visibility: hidden }");

@@ -22,7 +22,7 @@ function credentials(pathPrefix = ""): Credentials & { rotate(): void } {
   };
 }
 
-test("direct goes to the URL itself", async () => {
+test("direct connects to the URL itself", async () => {
   const url = new URL("https://coder.dev.svc.cluster.local:443/below/");
   expect(await coderdRoute("direct", credentials())(url)).toEqual({
     origin: "https://coder.dev.svc.cluster.local",
@@ -51,7 +51,7 @@ describe("the service proxy", () => {
   });
 
   test.each(["https://coder.example.com", "https://coder.example.com:8443", "http://coder.svc"])(
-    "takes %s for no Service and goes there itself, without the API server's credentials",
+    "does not treat %s as a Service and connects directly, without the API server's credentials",
     async (url) => {
       const route = await coderdRoute("service-proxy", credentials())(new URL(url));
       expect(route).toMatchObject({ origin: new URL(url).origin, headers: {} });

@@ -7,7 +7,7 @@ function recorded(name: string) {
   return JSON.parse(readFileSync(file, "utf8"));
 }
 
-test("what coderd shows of its appearance is what has to be sent to keep it", () => {
+test("the appearance that coderd returns can be sent back unchanged", () => {
   const { request } = recorded("appearance-set");
   expect(appearanceBody(appearance(recorded("appearance-two").response.body, ""))).toEqual(request.body);
 });

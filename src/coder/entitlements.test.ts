@@ -39,7 +39,7 @@ describe("the entitlement to external provisioner daemons", () => {
     expect(isAllowed(entitlement)).toBe(allowed);
   });
 
-  it("is unknown where coderd says nothing or something new, and does not count", () => {
+  it("is unknown if coderd reports no value or a new one, and does not count", () => {
     expect(externalProvisionerDaemons(entitlements({}))).toBe("unknown");
     const strange = externalProvisionerDaemons(entitlements({ external_provisioner_daemons: "maybe" }));
     expect(isAllowed(strange)).toBe(false);
@@ -50,7 +50,7 @@ describe("what a real coderd with a premium license says", () => {
   const premium = (version: "2.36.1" | "2.26.0") =>
     decoded(loadRecording("entitlements-premium", version).response.body, "");
 
-  it("warns of nothing but what calls for action", () => {
+  it("only contains warnings that require action", () => {
     expect(premium("2.36.1").warnings).toHaveLength(2);
     expect(warningsOf(premium("2.36.1"))).toEqual(["Your license expires in 1 day."]);
     expect(warningsOf(premium("2.26.0"))).toEqual(["Your license expires in 1 day."]);

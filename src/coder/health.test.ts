@@ -14,7 +14,7 @@ test("the report of a real coderd without daemons has one finding", () => {
   });
 });
 
-test("an error has its code at its beginning, as a real coderd writes it", () => {
+test("an error starts with its code, as in the real coderd", () => {
   const error =
     'EACS03: get healthz endpoint: Get "http://coder.example/healthz": dial tcp: lookup: no such host';
   expect(read({ access_url: { severity: "error", error, warnings: [], dismissed: false } })).toEqual([

@@ -112,7 +112,7 @@ describe("what a hostile coderd lists", () => {
     ["an identifier without end", [job({ id: "x".repeat(200) })], /id is longer than 128/],
     ["a time that is none", [job({ created_at: "soon" })], /created_at is not a time/],
     ["lists of 40 megabytes", [job({ available_workers: ["x".repeat(40_000_000)] })], /larger than 32 MiB/],
-  ])("is refused when it holds %s", async (_, body, message) => {
+  ])("is refused if it contains %s", async (_, body, message) => {
     answerWith(JOBS, body);
     expect(failure(await coder.unfinishedJobs(organization))).toMatchObject({
       kind: "transient",
@@ -120,7 +120,7 @@ describe("what a hostile coderd lists", () => {
     });
   });
 
-  it("is refused when it holds more daemons than anybody runs", async () => {
+  it("is refused if it contains an implausible number of daemons", async () => {
     const one = { id: "d", key_id: "k", name: "n", version: "v1", tags: null };
     answerWith(DAEMONS, Array(2_001).fill(one));
     expect(failure(await coder.provisionerDaemons(organization))).toMatchObject({

@@ -84,7 +84,7 @@ describe("a registered proxy", () => {
     ["a cut connection", { kind: "cut" }, "transient"],
     ["HTML", { kind: "html", status: 401 }, "transient"],
     ["a missing license", premium(), "notEntitled"],
-  ])("says nothing of its token when there is %s", async (_case, fault, kind) => {
+  ])("does not show its token with %s", async (_case, fault, kind) => {
     deployment.faults.inject({ fault, on: /crypto-keys/ });
     expect(await accepted(token)).toBe(kind);
   });

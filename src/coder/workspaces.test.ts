@@ -45,7 +45,7 @@ async function pageFrom(offset: number, token = OWNER) {
 }
 
 describe("a workspace as the real coderd lists it", () => {
-  it("is due when coderd starts it next, with the tags of its last build", () => {
+  it("is due at the next start by coderd, with the tags of its last build", () => {
     const [workspace] = recorded.workspaces;
     expect(workspacePage(recorded, "")).toEqual({
       workspaces: [

@@ -15,7 +15,7 @@ test("names are trimmed, blank ones skipped, repeats dropped, and the order kept
   expect(distinctNames(undefined)).toEqual([]);
 });
 
-test("of entries with the same key the first stays", () => {
+test("the first of several entries with the same key is kept", () => {
   const entries = [
     { key: "a", n: 1 },
     { key: "b", n: 2 },

@@ -155,15 +155,18 @@ describe.each(kinds)("$kind", ({ definition, childrenOf, base, examples, without
 });
 
 describe("every child", () => {
-  test.each(kinds)("of a $kind is labeled as ours and of its parent's namespace", ({ childrenOf, base }) => {
-    for (const child of childrenOf(base)) {
-      expect(child.metadata?.namespace).toBe("dev");
-      expect(child.metadata?.labels).toMatchObject({
-        "app.kubernetes.io/instance": "coder",
-        "app.kubernetes.io/managed-by": "coder-k8s",
-      });
-    }
-  });
+  test.each(kinds)(
+    "of a $kind has the operator's labels and the namespace of its parent",
+    ({ childrenOf, base }) => {
+      for (const child of childrenOf(base)) {
+        expect(child.metadata?.namespace).toBe("dev");
+        expect(child.metadata?.labels).toMatchObject({
+          "app.kubernetes.io/instance": "coder",
+          "app.kubernetes.io/managed-by": "coder-k8s",
+        });
+      }
+    },
+  );
 
   test.each(kinds)(
     "of a $kind survives JSON unchanged: nothing in it is undefined",

@@ -45,7 +45,7 @@ test.each([
   expect((await completed(...words)).candidates).toEqual([...expected, ":4"]);
 });
 
-test("names come from the cluster and namespace that the flags name, wherever these stand", async () => {
+test("names come from the cluster and namespace of the flags, in any position", async () => {
   const { candidates, asked } = await completed("-n", "dev", "status", "--context=east", "c");
   expect(candidates).toEqual(["coder", ":4"]);
   expect(asked).toMatchObject([{ namespace: "dev", context: "east" }]);

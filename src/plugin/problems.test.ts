@@ -50,7 +50,7 @@ test.each([
   });
 });
 
-test("Ready says nothing of a database that coderd has yet to fill", () => {
+test("Ready does not report a database that coderd has not migrated yet", () => {
   const state = { ...rollingOut, status: "False" } as const;
   const before = conditionsOf([access("NotMigrated")]) as Parameters<typeof readiness>[1];
   expect(readiness(new Map([["DeploymentReady", state]]), before).message).toBe(rollingOut.message);

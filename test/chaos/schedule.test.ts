@@ -31,7 +31,7 @@ test("another seed gives another schedule", () => {
   expect(new Set(lines).size).toBe(SEEDS.length);
 });
 
-test("a longer campaign begins like a shorter one of the same fleet, as far as that one was not at its end", () => {
+test("a longer campaign starts like a shorter one of the same fleet, except for its end", () => {
   const longer = draw(7).planned;
   const shorter = draw(7, { durationMs: MINUTES_3 / 2 }).planned;
   expect(longer.slice(0, 10)).toEqual(shorter.slice(0, 10));
@@ -48,14 +48,14 @@ test("incidents of one lane never overlap, and all are over when the campaign is
   }
 });
 
-test("the fleet in the end is what users asked for last", () => {
+test("the final fleet is what users requested last", () => {
   const { before, planned, after } = draw(3);
   const wishes = planned.flatMap(({ incident }) => ("wish" in incident ? [incident.wish] : []));
   expect(wishes.length).toBeGreaterThan(10);
   expect(after).toEqual(new Map([...before, ...wishes.map((wish) => [wish.name, wish] as const)]));
 });
 
-test("every kind of incident comes up", () => {
+test("every kind of incident occurs", () => {
   const drawn = SEEDS.flatMap((seed) => draw(seed).planned.map(({ incident }) => incident));
   const kinds: readonly Incident["what"][] = [
     "apiServerRestart",

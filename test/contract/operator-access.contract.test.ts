@@ -82,7 +82,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect((await outcome()).keys.filter((name) => name !== "mine")).toEqual([TOKEN_NAME]);
   });
 
-  test("says whether another token is valid beside a new one, and ends that once the new one is held", async () => {
+  test("reports whether another token is valid next to a new one, and revokes it once the new one is stored", async () => {
     const before = store.token ?? "";
     await database.suffer("keys about to end");
     const issued = await access.ensureToken(targetOf(database), before);
@@ -97,7 +97,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     expect(alone).toMatchObject({ ok: true, value: { hasPredecessor: false } });
   });
 
-  test("replaces a good token on request, and leaves it valid until the new one is held, however old it is", async () => {
+  test("replaces a good token on request, and keeps it valid until the new one is stored, at any age", async () => {
     const before = store.token ?? "";
     await clock.advance(DAY_MS);
     const issued = await access.ensureToken(targetOf(database), before, { replace: true });

@@ -40,7 +40,7 @@ describe("days that an alert counts", () => {
   });
 });
 
-test("days before ExpiresSoon are those of the code, wherever they stand", () => {
+test("the docs and the code agree on the days before ExpiresSoon", () => {
   const days = numbers(source("src/operator/control-plane/license/verdict.ts"), /SOON_MS = (\d+) \* DAY_MS/g);
   expect(days.size).toBe(2);
   const rows = pages.flatMap(({ text }) => text.match(/^\| `ExpiresSoon` .*days.*$/gm) ?? []);
@@ -48,7 +48,7 @@ test("days before ExpiresSoon are those of the code, wherever they stand", () =>
   for (const row of rows) expect(numbers(row, /fewer than (\d+)/g)).toEqual(days);
 });
 
-test("days before TokenExpiresSoon are those of the code, wherever they stand", () => {
+test("the docs and the code agree on the days before TokenExpiresSoon", () => {
   const days = numbers(source("src/operator/coderd/token-end.ts"), /SOON_MS = (\d+) \* DAY_MS/g);
   expect(days.size).toBe(1);
   const sentences = pages.flatMap(

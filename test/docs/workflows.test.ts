@@ -91,7 +91,7 @@ describe("permissions", () => {
     ]);
   });
 
-  test("to write are never held by a job that runs code of the repository", () => {
+  test("to write are never granted to a job that runs code of the repository", () => {
     for (const { job } of writers) {
       const uses = (job.steps ?? []).map((step) => step.uses ?? "");
       expect(uses.filter((each) => each.startsWith("./") || each.startsWith("actions/checkout@"))).toEqual(

@@ -128,7 +128,7 @@ describe.skipIf(!binaries).each([
     return (member?.roles ?? []).map(({ name }) => name).sort();
   }
 
-  test("lets the admin log in with the generated password, and opens the way to coderd", async () => {
+  test("allows the admin to log in with the generated password, and then exposes coderd", async () => {
     await tenant.untilCondition(CoderControlPlane, { type: "FirstAdminReady" }, { reason: "Created" });
     const password = await tenant.secretValue("coder-first-admin", "password");
     const credentials = { email: "admin@example.com", password };

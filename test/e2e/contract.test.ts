@@ -14,7 +14,7 @@ const MEMBER = { email: "m@example.com", username: "member", name: "Member" };
 describe.skipIf(!binaries).each([
   ["2.36.1", "coder"],
   ["2.26.0", "coder-old"],
-] as const)("the contract that the simulator of Coder %s is held to", (version, name) => {
+] as const)("the contract of the simulator of Coder %s", (version, name) => {
   coderdContract("the real coderd", async () => {
     if (!binaries) throw new Error("skipped");
     await using owned = new AsyncDisposableStack();

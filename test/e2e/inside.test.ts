@@ -69,7 +69,7 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
       ({ method, path }) => method !== "GET" && /organizations|groups|idpsync/.test(path),
     );
 
-  test("come to be together, whichever is applied first, with roles and the sync of sign-on", async () => {
+  test("are created together in any order, with roles and the sync of sign-on", async () => {
     await until(CoderOrganization, "research", READY);
     await until(CoderGroup, "engineers", READY);
     const research = await admin.get<{ id: string; display_name: string }>("/api/v2/organizations/research");
@@ -94,7 +94,7 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
     });
   });
 
-  test("are corrected after a change in the dashboard, and then left alone", async () => {
+  test("are corrected after a change in the dashboard, and then not written again", async () => {
     const engineers = await group("research", "engineers");
     await admin.patch(`/api/v2/groups/${engineers?.id}`, { quota_allowance: 1 });
     await world.timePasses(11 * MINUTE);
@@ -123,7 +123,7 @@ describe.skipIf(!binaries)("organizations and groups of the real coderd", () => 
     expect((await group("default", "contractors"))?.members).toEqual([]);
   });
 
-  test("that exist are left alone until the spec adopts them", async () => {
+  test("that exist are not changed until the spec adopts them", async () => {
     await admin.post("/api/v2/organizations/default/groups", { name: "theirs", quota_allowance: 7 });
     await world.timePasses(2 * MINUTE);
     await tenant.create(CoderGroup, "theirs", { controlPlaneRef, quotaAllowance: 1 });

@@ -100,7 +100,7 @@ describe.skipIf(!binaries)("a pool that follows the queue of the real coderd", (
     expect(status).toMatchObject({ desiredReplicas: 0 });
   });
 
-  test("a workspace starts by itself although its pool rested at zero, thanks to a daemon kept for it", {
+  test("a workspace starts automatically although its pool was at zero, because a daemon is kept warm", {
     timeout: 480_000,
   }, async () => {
     await build("scheduled");

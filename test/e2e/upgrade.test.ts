@@ -225,7 +225,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     expect(await admin.get("/api/v2/prebuilds/settings")).toEqual({ reconciliation_paused: false });
   });
 
-  test("stays what it is when the new image does not exist", async () => {
+  test("is kept when the new image does not exist", async () => {
     const { tenant, admin } = await settle("wrong");
     const pods = await podUIDs(tenant);
     await upgrade(tenant, "ghcr.io/coder/coder:v2.99.0");
@@ -235,7 +235,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     expect(await podUIDs(tenant)).toEqual(expect.arrayContaining(pods));
   });
 
-  test("comes back with its data when the new one crashes before its migration is committed", async () => {
+  test("is rolled back with its data when the new one crashes before its migration is committed", async () => {
     const { tenant, admin } = await settle("before");
     // Migration 366 makes a table of this name: it fails, and all before it are rolled back with it.
     await tenant.database.query("CREATE TABLE tasks (id int)");
@@ -244,7 +244,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await expectOld(tenant, admin);
   });
 
-  test("comes back from its backup when the new one crashes after its migration is committed", async () => {
+  test("is restored from its backup when the new one crashes after its migration is committed", async () => {
     const { tenant, admin } = await settle("after");
     const { name } = tenant.database;
     const before = await tenant.get(CoderControlPlane, "coder");
@@ -268,7 +268,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     await world.postgres.dropDatabase(`${name}_backup`);
   });
 
-  test("names the session that blocks its migration, and goes on when that ends", async () => {
+  test("names the session that blocks its migration, and continues when that ends", async () => {
     const { tenant, admin } = await settle("blocked");
     await using database = new DatabaseWatch(superuserUrl(tenant));
     const blocker = await database.lockTable("users", "another-app");
@@ -288,7 +288,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     });
   });
 
-  test("becomes 2.36.1 although the database goes away in the middle of its migration", async () => {
+  test("becomes 2.36.1 although the database is unavailable during its migration", async () => {
     const { tenant, admin } = await settle("away");
     const said = (text: string) =>
       eventually(async () => {

@@ -84,7 +84,7 @@ describe("every sample", () => {
     }
   });
 
-  it("holds no Secret", () => {
+  it("contains no Secret", () => {
     for (const { content } of samples) expect(parse(content).kind).not.toBe("Secret");
   });
 });

@@ -120,7 +120,7 @@ function signatureOf(file: Buffer): { start: number; size: number } {
   throw new Error("there is no signature");
 }
 
-test("the executable for Windows is a program for its processor, and the same wherever it is built", async () => {
+test("the executable for Windows has its processor architecture, and its build is reproducible", async () => {
   const file = await build(named("windows", "amd64"));
   const header = file.readUInt32LE(0x3c);
   expect(file.toString("latin1", 0, 2)).toBe("MZ");

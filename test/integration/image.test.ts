@@ -57,7 +57,7 @@ describe.runIf(process.platform === "linux")("the self-contained image", () => {
     expect(about("mountinfo")).toMatch(/^\d+ \d+ \S+ \S+ \/ ro,/m);
   });
 
-  test("is not built where a library is missing, and the error names it and the ways out", async () => {
+  test("is not built if a library is missing, and the error names it and the solutions", async () => {
     const node = readFileSync(join(dir, "root/nodejs/bin/node"));
     const source = { sysroot: join(dir, "mount"), architecture: architectureOf(arch) };
     await expect(librariesFor(node, source)).rejects.toThrow(

@@ -58,7 +58,7 @@ describe("a database that can't be used", () => {
     database = await postgres.createDatabase("migrated");
   });
 
-  it("is invalidUrl when the connection URL is none", async () => {
+  it("is invalidUrl if the connection URL is invalid", async () => {
     expect(await failureAt(targetOf({ url: "host=127.0.0.1 password=marked" }))).toMatchObject({
       kind: "invalidUrl",
     });
@@ -75,7 +75,7 @@ describe("a database that can't be used", () => {
     expect((await failureAt(withParts(database, { host: "marked.invalid" }))).kind).toBe("unreachable");
   });
 
-  it("is unreachable when it accepts the connection and says nothing", async () => {
+  it("is unreachable if it accepts the connection and does not respond", async () => {
     const silent = createServer(() => {});
     const port = await listen(silent);
     const url = `postgres://u:marked@127.0.0.1:${port}/d?connect_timeout=1&sslmode=disable`;
@@ -133,13 +133,13 @@ describe("a database that can't be used", () => {
     expect(failure).toMatchObject({ kind: "permissionDenied", message: expect.stringContaining("users") });
   });
 
-  it("is timeout when another session holds a lock for too long", async () => {
+  it("is timeout if another session keeps a lock for too long", async () => {
     const holder = await connectHolder(database);
     expect((await failureAt(targetOf(database))).kind).toBe("timeout");
     await holder.release();
   });
 
-  it("is transient when it is read-only, or goes away in the middle", async () => {
+  it("is transient if it is read-only, or becomes unavailable during the session", async () => {
     const readOnly = await postgres.createDatabase("migrated");
     await readOnly.query(`ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
     expect(await failureAt(targetOf(readOnly))).toMatchObject({
@@ -179,7 +179,7 @@ describe("the loss of leadership", () => {
   it.each([
     ["found by the statement that is about to go out", (fence: LeaderFence) => fence.open(() => false)],
     ["noticed elsewhere", (fence: LeaderFence) => fence.close(new NotLeaderError("lost"))],
-  ])("%s lets no further statement pass and leaves nothing behind", async (_, lose) => {
+  ])("%s blocks further statements and leaves no data", async (_, lose) => {
     for (const statement of [/^BEGIN/, /^INSERT/, /^COMMIT/]) {
       const { sent, left } = await lostAt(statement, lose);
       expect(sent.filter((sql) => statement.test(sql))).toEqual([]);

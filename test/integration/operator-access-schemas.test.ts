@@ -139,7 +139,7 @@ describe.each(VERSIONS)("on the last schema of Coder %s", (version) => {
     expect(recorded.statements.filter((sql) => /^(INSERT|UPDATE|DELETE)/.test(sql))).toEqual([]);
   });
 
-  it("an account that was damaged is repaired, and its token stays", async () => {
+  it("a damaged account is repaired, and its token is kept", async () => {
     const { token } = store;
     await damage("status = 'suspended', rbac_roles = '{}'");
     await database.query("DELETE FROM organization_members");
@@ -179,7 +179,7 @@ describe.each(VERSIONS)("on the last schema of Coder %s", (version) => {
     expect(await settle()).toEqual(CONVERGED);
   });
 
-  it("a second organization gets the operator as its administrator, and the token stays", async () => {
+  it("a second organization gets the operator as its administrator, and the token is kept", async () => {
     const { token } = store;
     const isNeeded = await has("organizations", "default_org_member_roles");
     const [column, value] = isNeeded ? [", default_org_member_roles", ", '{}'"] : ["", ""];
@@ -234,7 +234,7 @@ async function documentedGrants(role: string): Promise<string[]> {
   return grants.map((grant) => grant.replace("coder_operator", role));
 }
 
-describe("a control plane that goes through all of these versions", () => {
+describe("a control plane that is upgraded through all of these versions", () => {
   it("keeps its token, unless system users are new and the account could have belonged to a user", async () => {
     const clock = new VirtualClock(Date.now());
     const access = operatorAccess({ clock, fence: unfenced });
@@ -269,7 +269,7 @@ describe("the tables of tests that have no migrations at hand", () => {
     SELECT t.typname || ' ' || e.enumlabel AS label FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid
     WHERE t.typname IN ('login_type', 'user_status', 'api_key_scope')`;
 
-  it("have the columns that the migrations make, and no checks or values of enums beyond theirs", async () => {
+  it("have exactly the columns, checks and enum values of the migrations", async () => {
     const fixture = await postgres.createDatabase("migrated");
     const real = await postgres.copyDatabase(templates.get("2.36") ?? "");
     expect(await fixture.query(COLUMNS)).toEqual(await real.query(COLUMNS));

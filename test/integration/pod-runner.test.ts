@@ -77,7 +77,7 @@ describe("the pod runner", () => {
     await seen((pod) => expect(isReady(pod)).toBe(false));
   });
 
-  test("says which Secret a pod waits for, and goes on when it is there", async () => {
+  test("names the Secret that a pod waits for, and continues when it exists", async () => {
     const variable = { name: "KEY", valueFrom: { secretKeyRef: { name: "later", key: "key" } } };
     const { played, ref, seen } = await play({ env: [variable] });
     await seen((pod) =>

@@ -68,13 +68,13 @@ describe("the scale subresource of a workspace proxy", () => {
     expect(pods.stdout.trim().split("\n")).toHaveLength(1);
   });
 
-  test("lets kubectl scale change the number, and the operator follows", async () => {
+  test("allows kubectl scale to change the number, and the operator follows", async () => {
     const scale = ["-n", namespace, "scale", "coderworkspaceproxy", "sydney", "--replicas=3"];
     expect(await cluster.kubectl(scale)).toMatchObject({ code: 0, stderr: "" });
     await untilPods(3);
   });
 
-  test("lets an autoscaler change the number, which the operator does not set back", async () => {
+  test("allows an autoscaler to change the number, which the operator does not revert", async () => {
     const { apiVersion, kind: target } = CoderWorkspaceProxy;
     const metric = { name: "cpu", target: { type: "Utilization", averageUtilization: 60 } };
     await person.create(HorizontalPodAutoscaler, {

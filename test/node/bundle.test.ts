@@ -67,7 +67,7 @@ describe.runIf(inject("place")?.coder)("a bundle from real pods", () => {
     );
   });
 
-  test("shows no value of a Secret, no password of the database and no token, wherever a pod printed it", () => {
+  test("shows no value of a Secret, no password of the database and no token that a pod printed", () => {
     expect(platform.secrets.size).toBeGreaterThan(4);
     for (const [path, text] of files) expect(platform.secrets.foundIn(text), path).toEqual([]);
   });

@@ -67,7 +67,7 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     for (const name of ["two", "three"]) expect(await job(name)).toMatchObject({ status: "pending" });
   });
 
-  test("are told by BuildsServed with the exit code and the daemon, within 30 s", async () => {
+  test("are reported by BuildsServed with the exit code and the daemon within 30 s", async () => {
     const says = [
       "2 builds are waiting",
       `exit code ${SCRIPT_END.exitCode}`,

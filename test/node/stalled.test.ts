@@ -163,14 +163,14 @@ describe.runIf(inject("place")?.coder)("an object whose real pods do not start",
     ["at once", 7],
     ["some time after its start", 9],
     ["with exit code 0", 0],
-  ])("goes on being Stalled while a container that ends %s is restarted", async (when) => {
+  ])("remains Stalled while a container that ends %s is restarted", async (when) => {
     const trouble = troubleOf(indexOf(when));
     const find = (sample: Sample) => sample.condition(trouble.object, "Stalled");
     const reported = await observer.first(find, { from: 0, withinMs: 0 });
     await assertSteady(observer, trouble, { from: reported.at, restarts: 2 });
   });
 
-  test("goes on being Stalled for the same cause in every look", () => {
+  test("remains Stalled for the same cause in every sample", () => {
     const lasting = [...CAUSES.keys()].filter((index) => index !== indexOf("quota"));
     for (const index of lasting) assertNeverTakenBack(observer, troubleOf(index));
   });

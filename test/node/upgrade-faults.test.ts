@@ -122,7 +122,7 @@ const STAGES: readonly Hold[] = [
 
 describe.runIf(place?.coder && process.env.LONG)("an upgrade with two replicas in real pods", () => {
   test.for(STAGES)(
-    "ends well when the operator's leader is killed in $stage",
+    "succeeds when the operator's leader is killed in $stage",
     { timeout: 8 * MINUTE },
     async ({ stage, hold, holdLater, release }) => {
       const upgrades = await opened(`killed-${stage.toLowerCase()}`);

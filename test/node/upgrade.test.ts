@@ -30,7 +30,7 @@ describe.runIf(inject("place")?.coder)("Coder 2.26.0 with two replicas in real p
   beforeEach(({ onTestFailed }) => onTestFailed(async () => console.error(await upgrades?.platform.story())));
   afterAll(() => upgrades?.[Symbol.asyncDispose]());
 
-  test("goes on serving from the same pods when the new image can't be pulled", async () => {
+  test("continues to serve from the same pods when the new image can't be pulled", async () => {
     const pods = await upgrades.podNames();
     const { served } = await upgrades.observe(async () => {
       await upgrades.platform.change(CONTROL_PLANE, { image: `${IMAGE.current}-missing` });

@@ -94,7 +94,7 @@ describe.runIf(inject("place")?.coder)("a workspace in a namespace of its own", 
     );
   });
 
-  test("keeps a daemon of a pool at zero before it starts by itself, agents and apps notwithstanding", async () => {
+  test("keeps a daemon of a pool at zero before its automatic start, regardless of agents and apps", async () => {
     await workspaces.pushTemplate("resting", "pod", { tags: { rests: "yes" } });
     await workspaces.create("morning", "resting");
     expect((await workspaces.agent("morning")).apps).not.toEqual([]);
@@ -109,7 +109,7 @@ describe.runIf(inject("place")?.coder)("a workspace in a namespace of its own", 
   });
 
   test.runIf(process.env.LONG)(
-    "starts by itself on the daemon kept for it",
+    "starts automatically on the daemon that is kept for it",
     async () => {
       await eventually(async () => {
         const { reason } = await workspaces.latestBuild("morning");

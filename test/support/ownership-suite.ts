@@ -124,7 +124,7 @@ export function ownershipSuite(openWorld: () => Promise<World>, width: Width): v
   });
 
   describe("a foreign object that has a child's name", () => {
-    test("is named with its holder and the ways out, a command to hand it over among them", async () => {
+    test("is named with its holder and the solutions, including a command to hand it over", async () => {
       const service = caseOf("coder-control-plane", Service, "of a Helm release");
       const { message } = await untilRefused(service);
       expect(message).toContain('Helm release "shop"');
@@ -165,7 +165,7 @@ export function ownershipSuite(openWorld: () => Promise<World>, width: Width): v
         expect(await stage.get(child, childName)).toEqual(before.get(name));
     });
 
-    test("that goes away or is handed over makes room within half a minute", async () => {
+    test("that is deleted or handed over is replaced within half a minute", async () => {
       const gone = caseOf("coder-provisioner", Role, "without a controller");
       const handed = caseOf("coder-provisioner", ServiceAccount, "of a Helm release");
       await stage.person.delete(gone.child, stage.ref(gone.childName));

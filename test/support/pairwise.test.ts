@@ -8,7 +8,7 @@ const factors = {
   neck: ["round", "v", "polo", "none"],
 } as const;
 
-it("lets every two values of different factors meet", () => {
+it("combines every two values of different factors", () => {
   const rows = pairwise(factors);
   const names = Object.keys(factors) as (keyof typeof factors)[];
   for (const [index, one] of names.entries()) {

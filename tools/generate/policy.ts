@@ -36,6 +36,11 @@ function checks(group: string, path: string, verb: string, namespace: string): s
   return `authorizer.group('${group}').resource('${resource}')${part}.namespace(${namespace}).check('${verb}').allowed()`;
 }
 
+/** The message about a missing permission, as a CEL expression. */
+function missing(subject: string, permission: string, namespace = "request.namespace"): string {
+  return `'${subject}: user "' + request.userInfo.username + '" cannot ${permission} in namespace "' + ${namespace} + '"'`;
+}
+
 const rbacGroup = "rbac.authorization.k8s.io";
 
 const sameSpec = {
@@ -50,8 +55,7 @@ const pods: Policy = {
   validations: [
     {
       expression: `variables.isSame || ${checks("apps", "deployments", "create", "request.namespace")}`,
-      messageExpression:
-        "'the operator runs pods for this object: that needs the right to create deployments in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      messageExpression: missing("the operator runs pods for this object", "create deployments"),
       reason: "Forbidden",
     },
   ],
@@ -73,8 +77,10 @@ const inside: Policy = {
   validations: [
     {
       expression: `variables.isSame || ${checks("", "pods", "create", "request.namespace")}`,
-      messageExpression:
-        "'the operator acts with the token of an owner of coderd for this object: that needs the right to create pods in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      messageExpression: missing(
+        "the operator uses the token of an owner in coderd for this object",
+        "create pods",
+      ),
       reason: "Forbidden",
     },
   ],
@@ -88,8 +94,10 @@ const scale: Policy = {
   validations: [
     {
       expression: `variables.isSame || ${checks("apps", "deployments/scale", "update", "request.namespace")}`,
-      messageExpression:
-        "'the operator scales a Deployment for this object: that needs the right to update deployments/scale in namespace \"' + request.namespace + '\", which ' + request.userInfo.username + ' lacks'",
+      messageExpression: missing(
+        "the operator scales a Deployment for this object",
+        "update deployments/scale",
+      ),
       reason: "Forbidden",
     },
   ],
@@ -101,12 +109,16 @@ const exposure: Policy = {
   resources: ["codercontrolplanes", "coderworkspaceproxies"],
   validations: [
     // Labels of the object also apply to these.
-    needsRight({ field: "expose.?ingress", shapedBy: "labels" }, "networking.k8s.io", "ingresses"),
-    needsRight({ field: "expose.?gateway", shapedBy: "labels" }, "gateway.networking.k8s.io", "httproutes"),
+    requiresPermission({ field: "expose.?ingress", shapedBy: "labels" }, "networking.k8s.io", "ingresses"),
+    requiresPermission(
+      { field: "expose.?gateway", shapedBy: "labels" },
+      "gateway.networking.k8s.io",
+      "httproutes",
+    ),
   ],
 };
 
-interface Wish {
+interface GuardedField {
   /** A field of the spec, its parts joined by `.?`, that creates or changes an object of another kind. */
   readonly field: string;
   /** Another field that changes the object, once the first creates it. */
@@ -115,14 +127,18 @@ interface Wish {
   readonly unless?: string;
 }
 
-function needsRight({ field, shapedBy, unless }: Wish, group: string, resource: string): Validation {
+function requiresPermission(
+  { field, shapedBy, unless }: GuardedField,
+  group: string,
+  resource: string,
+): Validation {
   const value = (object: string, name = field) => `${object}.?spec.?${name}`;
   const same = [field, shapedBy, unless].filter((name) => name !== undefined);
   const isSame = same.map((name) => `${value("oldObject", name)} == ${value("object", name)}`).join(" && ");
   const isOff = unless ? `${value("object", unless)}.orValue(false) || ` : "";
   return {
     expression: `!${value("object")}.hasValue() || ${isOff}(oldObject != null && ${isSame}) || ${checks(group, resource, "create", "request.namespace")}`,
-    messageExpression: `'spec.${field.replaceAll("?", "")} needs the right to create ${resource} in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
+    messageExpression: missing(`spec.${field.replaceAll("?", "")}`, `create ${resource}`),
     reason: "Forbidden",
   };
 }
@@ -135,22 +151,26 @@ const children: Policy = {
   suffix: "children",
   resources: ["codercontrolplanes", "coderprovisioners", "coderworkspaceproxies"],
   validations: [
-    needsRight({ field: "podDisruptionBudget", shapedBy: "labels" }, "policy", "poddisruptionbudgets"),
+    requiresPermission(
+      { field: "podDisruptionBudget", shapedBy: "labels" },
+      "policy",
+      "poddisruptionbudgets",
+    ),
     // Clouds and vaults give a ServiceAccount an identity by annotations, labels and the name.
-    needsRight({ field: "serviceAccount.?annotations" }, "", "serviceaccounts"),
-    needsRight({ field: "serviceAccount.?labels" }, "", "serviceaccounts"),
-    needsRight(
+    requiresPermission({ field: "serviceAccount.?annotations" }, "", "serviceaccounts"),
+    requiresPermission({ field: "serviceAccount.?labels" }, "", "serviceaccounts"),
+    requiresPermission(
       { field: "serviceAccount.?name", unless: "serviceAccount.?disableCreate" },
       "",
       "serviceaccounts",
     ),
-    needsRight({ field: "labels" }, "", "serviceaccounts"),
-    needsRight({ field: "labels" }, "", "services"),
-    needsRight({ field: "service.?annotations" }, "", "services"),
-    needsRight({ field: "upgrade.?backup.?cronJobName" }, "batch", "jobs"),
-    needsRight({ field: "upgrade.?backup.?cloudNativePG" }, "postgresql.cnpg.io", "backups"),
+    requiresPermission({ field: "labels" }, "", "serviceaccounts"),
+    requiresPermission({ field: "labels" }, "", "services"),
+    requiresPermission({ field: "service.?annotations" }, "", "services"),
+    requiresPermission({ field: "upgrade.?backup.?cronJobName" }, "batch", "jobs"),
+    requiresPermission({ field: "upgrade.?backup.?cloudNativePG" }, "postgresql.cnpg.io", "backups"),
     // The operator writes it into coderd with an owner's token.
-    needsRight({ field: "organizationSync" }, "", "pods"),
+    requiresPermission({ field: "organizationSync" }, "", "pods"),
     reachableFromOutside(),
   ],
 };
@@ -162,7 +182,7 @@ function reachableFromOutside(): Validation {
   const isSame = `oldObject != null && ${service("object")} == ${service("oldObject")}`;
   return {
     expression: `${type("object")} == 'ClusterIP' || (${isSame}) || ${checks("", "services", "create", "request.namespace")}`,
-    messageExpression: `'spec.service.type needs the right to create services in namespace "' + request.namespace + '", which ' + request.userInfo.username + ' lacks'`,
+    messageExpression: missing("spec.service.type", "create services"),
     reason: "Forbidden",
   };
 }
@@ -171,7 +191,7 @@ function reachableFromOutside(): Validation {
 const firstAdmin: Policy = {
   suffix: "first-admin",
   resources: ["codercontrolplanes"],
-  validations: [needsRight({ field: "firstAdmin" }, "", "pods")],
+  validations: [requiresPermission({ field: "firstAdmin" }, "", "pods")],
 };
 
 const listed = (object: string) =>
@@ -202,13 +222,21 @@ const workspaceNamespaces: Policy = {
     {
       expression: `variables.added.all(name, !(name in [${protectedNamespaces.map((name) => `'${name}'`).join(", ")}]))`,
       messageExpression:
-        "'spec.rbac.workspaceNamespaces: workspaces never run in the namespaces of Kubernetes and of the operator, as in one of ' + variables.added.join(', ')",
+        "'spec.rbac.workspaceNamespaces must not contain namespaces of Kubernetes or of the operator: ' + variables.added.join(', ')",
       reason: "Forbidden",
     },
-    atMost("added", MAX_NAMESPACES, "namespaces at a time: add the others with the next change"),
+    atMost(
+      "added",
+      MAX_NAMESPACES,
+      `at most ${MAX_NAMESPACES} namespaces can be added to workspaceNamespaces at a time; add the others later`,
+    ),
     ...indexes(MAX_NAMESPACES).map((index) => ({
       expression: `size(variables.added) <= ${index} || ${checks(rbacGroup, "rolebindings", "create", `variables.added[${index}]`)}`,
-      messageExpression: `'spec.rbac.workspaceNamespaces: running workspaces in namespace "' + variables.added[${index}] + '" needs the right to create rolebindings there, which ' + request.userInfo.username + ' lacks'`,
+      messageExpression: missing(
+        "spec.rbac.workspaceNamespaces",
+        "create rolebindings",
+        `variables.added[${index}]`,
+      ),
       reason: "Forbidden" as const,
     })),
   ],
@@ -234,19 +262,23 @@ const extraRules: Policy = {
     },
   ],
   validations: [
-    atMost("reached", MAX_NAMESPACES + 1, "namespaces, its own among them, that extraRules reach"),
+    atMost(
+      "reached",
+      MAX_NAMESPACES + 1,
+      `extraRules can apply to at most ${MAX_NAMESPACES + 1} namespaces, including that of the object`,
+    ),
     ...indexes(MAX_NAMESPACES + 1).map((index) => ({
       expression: `size(variables.reached) <= ${index} || ${checks(rbacGroup, "roles", "escalate", `variables.reached[${index}]`)}`,
-      messageExpression: `'spec.rbac.extraRules: granting them in namespace "' + variables.reached[${index}] + '" needs the right to escalate roles there, which ' + request.userInfo.username + ' lacks'`,
+      messageExpression: missing("spec.rbac.extraRules", "escalate roles", `variables.reached[${index}]`),
       reason: "Forbidden" as const,
     })),
   ],
 };
 
-function atMost(list: string, limit: number, what: string): Validation {
+function atMost(list: string, limit: number, message: string): Validation {
   return {
     expression: `size(variables.${list}) <= ${limit}`,
-    message: `spec.rbac: the right to run workspaces can be checked for at most ${limit} ${what}`,
+    message: `spec.rbac: ${message}`,
     reason: "Invalid",
   };
 }

@@ -71,7 +71,7 @@ test("a flood of made-up tokens asks the API server a few questions at a time", 
   expect(answers.filter((access) => access === "busy")).toHaveLength(96);
 });
 
-test("metrics are served with 401, 403 or 200 by what the bearer may do, and say nothing to others", async () => {
+test("metrics answer 401, 403 or 200 depending on the permissions of the bearer", async () => {
   const { authorize } = setUp();
   const registry = { contentType: "text/plain", metrics: async () => "a_metric 1\n" };
   const server = await serveMetrics({ address: "127.0.0.1:0", registry, authorize });

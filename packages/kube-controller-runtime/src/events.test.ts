@@ -91,7 +91,7 @@ describe("an event", () => {
     ]);
   });
 
-  it("about a cluster-scoped object goes to the namespace default", async () => {
+  it("about a cluster-scoped object is written to the namespace default", async () => {
     const { recorder, events } = setUp();
     recorder.event({ kind: "Node", metadata: { name: "n", uid: "u" } }, created);
     await settle();
@@ -100,7 +100,7 @@ describe("an event", () => {
   });
 
   it.each(["x".repeat(253), `${"x".repeat(235)}.${"y".repeat(17)}`, "system:Odd_Name", ""])(
-    "gets a valid name, whatever the object is called (%s)",
+    "gets a valid name for any name of the object (%s)",
     async (name) => {
       const { recorder, events } = setUp();
       recorder.event({ metadata: { namespace: "ns", name } }, created);
@@ -177,7 +177,7 @@ describe("repetitions", () => {
     expect(events().map(({ count }) => count)).toEqual([1, 1]);
   });
 
-  it("cost a burst of 25 requests and then one in five minutes, whatever a controller does", async () => {
+  it("cause a burst of 25 requests and then at most one in five minutes", async () => {
     const { clock, recorder, requests, events } = setUp();
     for (let minute = 0; minute < 10; minute++) {
       for (let n = 0; n < 6; n++) {
@@ -225,7 +225,7 @@ describe("repetitions", () => {
     });
   });
 
-  it("begin a new Event when theirs has expired, counting from there", async () => {
+  it("create a new Event when theirs has expired, and count from there", async () => {
     const { clock, recorder, events, stored } = setUp();
     recorder.event(widget, created);
     await clock.advance(MINUTE);
@@ -312,7 +312,7 @@ describe("flush", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("gives up at its bound when the API server hangs, and sends nothing later", async () => {
+  it("stops at its deadline when the API server hangs, and sends nothing later", async () => {
     const { recorder, clock, behavior, requests } = setUp();
     const hang = Promise.withResolvers<void>();
     behavior.hang = hang.promise;

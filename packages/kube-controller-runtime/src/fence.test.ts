@@ -48,20 +48,20 @@ describe("a fenced client", () => {
     expect(transport.requests).toEqual([]);
   });
 
-  it.each(writes)("lets the leader %s", async (_, write) => {
+  it.each(writes)("allows the leader to %s", async (_, write) => {
     const { client, fence, transport } = await setUp();
     fence.open(() => true);
     await write(client);
     expect(transport.requests).toHaveLength(1);
   });
 
-  it.each(reads)("lets a standby %s, to keep its caches warm", async (_, read) => {
+  it.each(reads)("allows a standby to %s, to keep its caches warm", async (_, read) => {
     const { client, transport } = await setUp();
     await read(client);
     expect(transport.requests).toHaveLength(1);
   });
 
-  it.each(writes)("lets no %s arrive that waited while leadership was lost", async (_, write) => {
+  it.each(writes)("blocks a %s that waited while leadership was lost", async (_, write) => {
     const { client, fence, transport } = await setUp();
     let leads = true;
     fence.open(() => leads);
@@ -74,7 +74,7 @@ describe("a fenced client", () => {
   });
 });
 
-test("leadership that was found lost does not come back, whatever the clocks say later", () => {
+test("leadership that was found lost does not return, regardless of the clocks", () => {
   const fence = new LeaderFence();
   let leads = false;
   fence.open(() => leads);

@@ -56,7 +56,7 @@ describe("serveProbes", () => {
     );
   });
 
-  it("answers within two seconds though a check hangs, and names it", async () => {
+  it("responds within two seconds if a check hangs, and names it", async () => {
     const clock = new VirtualClock();
     const get = await probes({ readyz: { stuck: () => new Promise(() => {}), fine: () => true } }, clock);
     const answer = get("/readyz");
@@ -93,7 +93,7 @@ describe("serveMetrics", () => {
     expect(await response.text()).toBe("leader 1\n");
   });
 
-  it("answers 500 when the registry fails, and goes on serving", async () => {
+  it("responds with 500 when the registry fails, and continues to serve", async () => {
     const registry = { contentType: "text/plain", metrics: () => Promise.reject(new Error("bad gauge")) };
     const { port } = track(await serveMetrics({ address: "127.0.0.1:0", registry }));
     for (let n = 0; n < 2; n++) expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(500);

@@ -128,7 +128,7 @@ describe("a secret that should not have been logged", () => {
     ["in a map", (log) => log.info("x", { secrets: new Map([["a", MARK]]) })],
   ];
 
-  it.each(leaks)("is not written when it comes %s", (_, leak) => {
+  it.each(leaks)("is not written if it is %s", (_, leak) => {
     const { log, lines } = setUp();
     leak(log);
     expect(lines).toHaveLength(1);

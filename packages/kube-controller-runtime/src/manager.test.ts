@@ -48,7 +48,7 @@ function observing(reported: string[]): Pick<ManagerOptions, "observer"> {
   return { observer };
 }
 
-test("leadership is renewed through a client of its own, if there is one, whatever holds up the other", async () => {
+test("leadership is renewed through a separate client, if there is one, regardless of the other", async () => {
   const { slow, reported } = slowController(0);
   const client = prepareManager([]).person;
   const world = await runManager([slow], {
@@ -146,7 +146,7 @@ describe("the start", () => {
 });
 
 describe("the stop", () => {
-  test("lets a run that has begun finish, as leader, and starts no other", async () => {
+  test("finishes a running reconcile as the leader, and starts no other", async () => {
     const { slow, reported } = slowController(4_000);
     const world = await runManager([slow], { leaderElection, concurrency: 1, ...observing(reported) });
     await world.person.create(Parent, parent);
@@ -200,7 +200,7 @@ describe("the stop", () => {
     expect(await ended).toBeLessThanOrEqual(11_000);
   });
 
-  test("closes the fence for every way out before the Lease is given back", async () => {
+  test("closes the fence for all external requests before the Lease is released", async () => {
     const { slow, reported } = slowController(30_000);
     const fence = new LeaderFence();
     const world = await runManager([slow], { leaderElection, fence });
@@ -254,7 +254,7 @@ describe("the loss of leadership", () => {
   });
 
   test.each(Array.from({ length: 24 }, (_, number) => number + 1))(
-    "by a stop at request %i lets no write of any run pass after it",
+    "by a stop at request %i blocks all later writes of all runs",
     async (stopAt) => {
       const busy = controller("busy")
         .for(Parent)

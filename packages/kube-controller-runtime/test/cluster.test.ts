@@ -51,7 +51,7 @@ describe("the shared cluster", () => {
     expect(stdout).toContain(`Server Version: v${process.env.KUBE_VERSION ?? "1.36."}`);
   });
 
-  test("lets the operator do what its role allows and nothing else", async () => {
+  test("allows the operator only what its role permits", async () => {
     const asOperator = ["--kubeconfig", cluster.operator.kubeconfig];
     expect((await cluster.kubectl(["get", "codercontrolplanes", "-A", ...asOperator])).code).toBe(0);
     const { stdout } = await cluster.kubectl(["auth", "can-i", "*", "*", ...asOperator]);

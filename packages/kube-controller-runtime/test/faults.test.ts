@@ -82,7 +82,7 @@ describe.concurrent.each([
   ["answers 500", { do: "answer", status: 500 }, 20],
   ["refuses connections", { do: "refuse" }, 20],
 ] satisfies [string, ProxyFault, number][])("when the network %s", (_, fault, mostRequests) => {
-  test("a running cache tries calmly, and then hears of every change exactly once and in order", async () => {
+  test("a running cache backs off, and then receives every change exactly once and in order", async () => {
     await using scene = await Scene.set();
     const { proxy, load } = scene;
     const observed = await scene.syncedCache();

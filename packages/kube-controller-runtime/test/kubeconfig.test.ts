@@ -83,7 +83,7 @@ test("several kubeconfigs are merged as kubectl merges them", async () => {
   expect(settings.user.token).toMatchObject({ text: expected.users[0].user.token });
 });
 
-test("a proxy is on the way of requests and watches, and impersonation arrives whole", async () => {
+test("requests and watches use a proxy, and impersonation is complete", async () => {
   await using proxy = await startConnectProxy();
   const { kubeconfig } = folder();
   const user = {

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe("the packed runtime", () => {
-  test("holds code, declarations, documents, pins and the Go programs of a node, and no test", async () => {
+  test("contains code, declarations, documents, pins and the Go programs of a node, and no tests", async () => {
     const { stdout } = await promisify(execFile)("tar", ["-tzf", packed.tarball]);
     const files = stdout.trim().split("\n");
     const unexpected = files.filter(
@@ -75,7 +75,7 @@ describe("the packed runtime", () => {
     expect(manifest.version).toMatch(/^\d+\.\d+\.\d+$/);
   });
 
-  test("needs none of its optional peers and no test framework to run", async () => {
+  test("runs without its optional peers and without a test framework", async () => {
     await using lean = await ThirdParty.install(packed.tarball, required);
     const entries = ["", "/pino", "/testing", "/testing/binaries", "/testing/node"];
     const names = await lean.exportsOf(...entries.map((entry) => `kube-controller-runtime${entry}`));

@@ -55,7 +55,7 @@ async function isRefused(token: string): Promise<boolean> {
 const write = (name: string) =>
   admin.create(ConfigMap, { metadata: { namespace, name, labels: { load: "yes" } } });
 
-test("a cache goes on with the new token of its file when the old one is no longer accepted", async () => {
+test("a cache continues with the new token of its file when the old one is rejected", async () => {
   const old = await issueToken("first");
   writeFileSync(tokenFile, old, { mode: 0o600 });
   const user = { tokenFile };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { eventually } from "./eventually.ts";
 
-test("resolves with the value of the first assertion that holds", async () => {
+test("resolves with the value of the first assertion that succeeds", async () => {
   let attempts = 0;
   const third = () => {
     if (++attempts < 3) throw new Error("not yet");

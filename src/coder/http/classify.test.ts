@@ -52,7 +52,7 @@ test.for<[string, number, object, object]>([
     { kind: "transient", why: "database" },
   ],
   ["another internal error", 500, { message: INTERNAL, detail: "No OAuth2Configs" }, { kind: "transient" }],
-])("%s (HTTP %i) is told apart from the others", ([, status, body, expected]) => {
+])("%s (HTTP %i) is distinguished from the others", ([, status, body, expected]) => {
   const answer = { status, contentType: "application/json", body: JSON.stringify(body) } as Answer;
   const result = classify(answer, record(number), subject);
   if (result.ok) return expect.fail("succeeded");

@@ -25,7 +25,7 @@ const daemon = fc.record({
   jobs: fc.array(fc.record({ status: word })),
 });
 
-it("leaves out those rows and changes nothing else, however the text is cut", () => {
+it("omits those rows and changes nothing else, for any chunk boundaries", () => {
   fc.assert(
     fc.property(fc.array(daemon), sizes, (daemons, cuts) => {
       const expected = daemons.filter((row) => !isOffline(row));
@@ -40,6 +40,6 @@ it.each([
   ["HTML", "<html>[</html>"],
   ["a list that was cut", '[{"status":"idle"},{"status":"off'],
   ["nothing", " "],
-])("passes %s as it is", (_, text) => {
+])("passes %s unchanged", (_, text) => {
   expect(filtered(text, [3])).toBe(text);
 });

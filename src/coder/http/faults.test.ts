@@ -143,7 +143,7 @@ describe("an answer", () => {
     expect(deployment.count()).toBe(1);
   });
 
-  it("never shows what was sent, whatever coderd quotes", async () => {
+  it("never shows request data that coderd quotes", async () => {
     const quoting = `cannot use ${TOKEN} nor ${JWT} nor postgres://u:${TOKEN}@db/coder`;
     const body = { message: quoting, detail: quoting, validations: [{ field: "license", detail: quoting }] };
     for (const status of [400, 401, 403, 404, 409, 422, 429, 500, 503]) {
@@ -208,7 +208,7 @@ describe("a coderd that serves TLS", () => {
     await tls.close();
   });
 
-  it("is checked by the name in its URL, whatever address is used to get there", async () => {
+  it("is checked against the name in its URL, regardless of the address", async () => {
     const tls = await serve(ca.issue(["coder.prod.svc.cluster.local"]));
     const routed = new CoderClients({ clock, fence: unfenced, route: fixedAddress(tls.url) });
     const target = { url: "https://coder.prod.svc.cluster.local", ca: ca.cert };

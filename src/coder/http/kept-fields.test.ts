@@ -33,7 +33,7 @@ const deep = fc.oneof(word, fc.integer(), fc.constant(null), fc.array(fc.diction
 const member = fc.dictionary(name, deep);
 const row = fc.dictionary(name, fc.oneof(deep, fc.array(member)));
 
-it("keeps the fields of each level and nothing else, however the text is cut", () => {
+it("keeps the fields of each level and nothing else, for any chunk boundaries", () => {
   fc.assert(
     fc.property(fc.array(row), sizes, fc.constantFrom(undefined, 1), (rows, cuts, indent) => {
       const text = JSON.stringify(rows, undefined, indent);

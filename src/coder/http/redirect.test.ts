@@ -19,7 +19,7 @@ it.each([
   "../../../../../../secrets",
   `${pathPrefix}/%2e%2e/proxy2`,
   `${pathPrefix}-of-another/x`,
-])("a redirect to %s does not leave coderd's path at the proxy on the way", (location) => {
+])("a redirect to %s does not leave coderd's path at an intermediary", (location) => {
   expect(() => follow(location)).toThrow("outside of its own path, https://kubernetes.example; not followed");
 });
 

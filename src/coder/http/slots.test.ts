@@ -5,7 +5,7 @@ import { Slots } from "./slots.ts";
 const never = new AbortController().signal;
 
 describe("slots", () => {
-  it("lets no more in than there are, and the next ones in the order they came", async () => {
+  it("admits no more than the limit, and the next ones in order of arrival", async () => {
     const slots = new Slots(2);
     const entered: string[] = [];
     const enter = async (name: string) => {

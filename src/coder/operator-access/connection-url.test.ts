@@ -80,7 +80,7 @@ describe("a connection URL", () => {
     ["0", 5_000],
     ["soon", 5_000],
     ["600", 10_000],
-  ])("has a limit on connecting whatever connect_timeout=%s says", (seconds, ms) => {
+  ])("has a limit for connecting with connect_timeout=%s", (seconds, ms) => {
     expect(settings(`postgres://u@h/d?connect_timeout=${seconds}`).connectTimeoutMs).toBe(ms);
   });
 

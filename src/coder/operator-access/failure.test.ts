@@ -30,7 +30,7 @@ test.for([
   "CERT_postgres://u:hunter2@db/coder",
   "eyJhbGciOiJub25lIn0.eyJqdGkiOiJ4In0.bWFya2Vk",
   "two words",
-])("an SQLSTATE that is none is not shown", (code) => {
+])("an invalid SQLSTATE is not shown", (code) => {
   const { message } = describeDatabaseError(withCode(code));
   expect(message).not.toContain(code);
   expect(message).toContain("unknown error");

@@ -39,7 +39,7 @@ function leading() {
   return { fence, state };
 }
 
-test("a connection that comes about when leadership is lost sends not even a greeting", async () => {
+test("a connection that is established after leadership is lost sends nothing", async () => {
   const { settings, received } = await silentDatabase();
   const { fence, state } = leading();
   const connecting = connectPostgres(settings, false, fence);

@@ -82,7 +82,7 @@ describe("the ways to connect", () => {
     expect(first).toEqual({ ...UNVERIFIED, cert: "C", key: "K" });
   });
 
-  it("are none when a named file is not there or holds no certificate", async () => {
+  it("are none if a named file is missing or contains no certificate", async () => {
     expect(await problem("sslmode=verify-full&sslrootcert=/none")).toContain("sslrootcert");
     expect(await problem("sslmode=require&sslcert=/none&sslkey=/client.key")).toContain("sslcert");
     expect(await problem("sslmode=verify-ca&sslrootcert=/bad")).toContain("no valid PEM");

@@ -36,7 +36,7 @@ describe("the name of a token", () => {
 });
 
 describe("a new token", () => {
-  it("has an id of 10 and a secret of 22 letters and digits, whatever the random bytes", () => {
+  it("has an id of 10 and a secret of 22 letters and digits for any random bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 64 }), (bytes) => {
         let position = 0;
@@ -64,19 +64,19 @@ describe("a new token", () => {
   });
 });
 
-describe("the id of a key tells who wrote it", () => {
+describe("the id of a key identifies its writer", () => {
   const issued = (uid: string) => {
     const { id, secret } = newToken(randomBytes, uid);
     return { row: key({ id, hashedSecret: hashSecret(secret) }), token: `${id}-${secret}` };
   };
 
-  it("to the object that it was created for, even if no token for it is held", () => {
+  it("to the object that it was created for, even without a stored token", () => {
     const { row, token } = issued("1");
     expect(isOwnKey(row, { uid: "1", held: [] })).toBe(true);
     expect(isCopiedToken(token, "1")).toBe(false);
   });
 
-  it("to every other object, also to one that holds a copy", () => {
+  it("to every other object, also to one with a copy", () => {
     const { row, token } = issued("1");
     expect(isOwnKey(row, { uid: "2", held: [token] })).toBe(false);
     expect(isCopiedToken(`${token}\n`, "2")).toBe(true);
@@ -96,7 +96,7 @@ describe("the id of a key tells who wrote it", () => {
   });
 });
 
-describe("the plan for a held token", () => {
+describe("the plan for a stored token", () => {
   it("is to keep it while it is good, blanks around it or not", () => {
     expect(planApiKey(HELD, [key()], { now: NOW, uid: "1" })).toEqual({
       do: "keep",

@@ -86,7 +86,7 @@ test("a server that announces more than it may send is cut off before it sends a
   await allLeft();
 });
 
-test("a server that sends small messages without end is cut off", async () => {
+test("a server that sends small messages endlessly is disconnected", async () => {
   const notices = Buffer.concat(Array(64).fill(message("N", Buffer.from(`M${"n".repeat(1_000)}\0\0`))));
   const { settings, allLeft } = await answering([], async (socket) => {
     const flood = () => void (socket.destroyed || socket.write(notices, flood));
@@ -103,7 +103,7 @@ test("a server that asks for a step of the login again is cut off before it cost
   expect(await problemOf(connectPostgres(settings, false, unfenced))).toContain(PROTOCOL);
 });
 
-test("messages are understood however the network divides them", async () => {
+test("messages are parsed for any chunk boundaries", async () => {
   const error = message("E", Buffer.from("SERROR\0C42501\0Mno\0\0"));
   const { settings } = await answering([loggedIn], async (socket) => {
     const write = socket.write.bind(socket);
@@ -117,7 +117,7 @@ test("messages are understood however the network divides them", async () => {
 });
 
 test.for([16, 17, 600, 1009, 1114, 1184, 3802])(
-  "a value that the server says is of type %i stays a text",
+  "a value that the server declares as type %i remains text",
   async (oid) => {
     const column = Buffer.alloc(18);
     column.writeUInt32BE(oid, 6);

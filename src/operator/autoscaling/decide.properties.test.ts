@@ -48,7 +48,7 @@ const others = fc
 const letters = (text: string, ...wanted: string[]) =>
   [...text].filter((letter) => wanted.includes(letter)).length;
 
-describe("whatever the queue and the pools", () => {
+describe("for any queue and pools", () => {
   it("no pool leaves its limits once it is within them", () => {
     fc.assert(
       fc.property(fixtures, jobs, fc.boolean(), (all, queued, isSeen) => {

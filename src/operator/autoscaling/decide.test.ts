@@ -151,10 +151,10 @@ describe("while coderd can't be asked, a pool", () => {
   });
 });
 
-describe("a job that several pools could serve goes", () => {
+describe("a job that several pools could serve is assigned", () => {
   const tags = { env: "prod" };
 
-  it("to a free daemon first, whatever the priorities", () => {
+  it("to a free daemon first, regardless of priorities", () => {
     const fixtures = [
       poolWithDaemons("", { name: "a", tags, priority: 9 }),
       poolWithDaemons("i", { name: "b", tags }),
@@ -168,7 +168,7 @@ describe("a job that several pools could serve goes", () => {
     expect(shares(fixtures, waiting(2, tags), others)).toEqual({ a: 1 });
   });
 
-  it("not to a daemon of ours whose pod has gone", () => {
+  it("not to one of our daemons whose pod is gone", () => {
     const fixtures = [poolWithDaemons("", { name: "a", tags })];
     const ghost = [daemon("a-gone", "idle", { keyId: "key-a", tags: daemonTags(tags) })];
     expect(shares(fixtures, waiting(1, tags), ghost)).toEqual({ a: 1 });

@@ -124,7 +124,7 @@ describe("workspaces are listed", () => {
     },
   );
 
-  it("by a slow coderd one page at a time, and scaling goes on in between", async () => {
+  it("from a slow coderd one page at a time, with scaling in between", async () => {
     const pools = [resting("pool")];
     const known = await warmthOf(pools, [workspace(DUE - 40 * MINUTE)]);
     const many = [...Array.from({ length: 250 }, () => workspace(undefined)), workspace(DUE)];
@@ -150,7 +150,7 @@ describe("workspaces are listed", () => {
     expect(isFresh(warmth, now())).toBe(true);
   });
 
-  it("from the first page after a failure on the way", async () => {
+  it("from the first page after a failure", async () => {
     const pools = [resting("pool")];
     const many = Array.from({ length: 250 }, () => workspace(undefined));
     const begun = await listWarmWindows(pools, neverListed, coderd(many, { tookMs: 5_000 }).listing);

@@ -10,7 +10,7 @@ it.each([
   ["sooner while something does", { isMoving: true, tookMs: 50 }, 5_000],
   ["later when coderd is slow", { isMoving: true, tookMs: 2_000 }, 40_000],
   ["at the latest after two minutes", { isMoving: true, tookMs: 9_000 }, 120_000],
-])("the next look comes %s", (_, look, expected) => {
+])("the next poll happens %s", (_, look, expected) => {
   expect(pauseAfterPoll({ pollMs, ...look })).toBe(expected);
 });
 

@@ -68,7 +68,7 @@ describe("coderd with TLS of its own is asked by its access URL", () => {
     expect(addresses(spec, certificates.public)).toEqual({ ...byName, aliases: [] });
   });
 
-  test("by the authority that coderd compares, however that is spelled", () => {
+  test("by the authority that coderd compares, in any spelling", () => {
     const extraEnv = [accessURL(`https://Coder.Example.com:443/`), redirect];
     expect(addresses({ tls, extraEnv }, certificates.both)).toEqual({
       accessHost: "Coder.Example.com:443",
@@ -101,7 +101,7 @@ describe("coderd is asked by its Service", () => {
     expect(addresses({ tls, extraEnv }, pem)).toEqual(throughService(url));
   });
 
-  test("when it serves no TLS, whatever is in front of it", () => {
+  test("when it serves no TLS, regardless of a proxy in front of it", () => {
     expect(addresses({ extraEnv: [accessURL()] }, undefined)).toEqual(throughService(`http://${SERVICE}:80`));
     expect(addresses({ extraEnv: [accessURL(), redirect] }, undefined)).toEqual(
       throughService(`http://${SERVICE}:80`),
@@ -131,7 +131,7 @@ test.each<[ControlPlaneSpec]>([
   expect(aliases).toEqual([]);
 });
 
-describe("daemons dial the access URL as it is, found by DNS", () => {
+describe("daemons connect to the unchanged access URL, resolved by DNS", () => {
   test("when coderd redirects to a port that its Service does not have", () => {
     const extraEnv = [accessURL(`https://${PUBLIC}:8443`), redirect];
     const url = `https://${PUBLIC}:8443`;

@@ -58,7 +58,7 @@ test.each<[string, Partial<Question<Names>>]>([
   expect(asked).toHaveLength(2);
 });
 
-test("after a failure coderd is left alone, longer each time, for as long as it asks", async () => {
+test("after a failure coderd is not asked for an increasing time, or as long as it requests", async () => {
   failure = { kind: "transient", message: "down" };
   expect(await observe()).toEqual({ seen: false, failure, inARow: 1, retryInMs: 2_000 });
   await clock.advance(500);

@@ -32,7 +32,7 @@ const relay = { name: "CODER_DERP_SERVER_RELAY_URL", value: "http://$(KUBE_POD_I
 const clusterHost = { name: "CODER_CLUSTER_HOST", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } };
 const clusterURL = { name: "CODER_ACCESS_URL", value: "http://coder.dev.svc.cluster.local" };
 
-test("a control plane that says nothing gets exactly this", () => {
+test("an empty spec of a control plane results in exactly this", () => {
   expect(build()).toStrictEqual({
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -145,7 +145,7 @@ describe("what the spec says about pods reaches them", () => {
     expect(build({ replicas: 0 }).spec?.replicas).toBe(0);
   });
 
-  test("annotations and labels of the Deployment and of its pods, which can't replace ours", () => {
+  test("annotations and labels of the Deployment and of its pods, which can't replace those of the operator", () => {
     const spec = {
       annotations: { owner: "platform" },
       labels: { team: "platform", "app.kubernetes.io/name": "mine" },
@@ -320,7 +320,7 @@ describe("certificates", () => {
     expect(podOf(both)?.volumes?.map(({ name }) => name)).toEqual(["tls-coder-tls", "ca-cert-coder-tls"]);
   });
 
-  test("the user's volume or mount of the same key takes the place of ours", () => {
+  test("the user's volume or mount with the same key replaces that of the operator", () => {
     const volumes = [{ name: "ca-cert-company-ca", configMap: { name: "bundle" } }];
     const volumeMounts = [{ name: "mine", mountPath: "/etc/ssl/certs/coder/coder-tls" }];
     const pod = podOf({ tls, certs, volumes, volumeMounts });

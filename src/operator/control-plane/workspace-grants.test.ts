@@ -91,7 +91,7 @@ test("a ServiceAccount's name of any length makes a valid name", () => {
   expect(grant?.role.metadata?.name).toHaveLength(253);
 });
 
-test("grants are found by labels that fit, however long the name", () => {
+test("grants are found by labels for names of any length", () => {
   const identity = { name: "a".repeat(64), namespace: "dev", uid: "1" };
   expect(controlPlaneTie.labelsOf(identity)).toEqual({
     "coder.com/control-plane": `${"a".repeat(54)}-d96f0f85`,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type LabeledSubject, ObjectRegistry } from "./exposition.ts";
 import type { ObjectGauge } from "./gauges.ts";
 
-it("reads a bounded number of objects between two turns of the event loop, however many there are", async () => {
+it("reads a bounded number of objects per turn of the event loop", async () => {
   let readSinceTurn = 0;
   let most = 0;
   const gauge: ObjectGauge = {

@@ -69,7 +69,7 @@ describe("of an object", () => {
     ]);
   });
 
-  it("say nothing once it is deleted", async () => {
+  it("are removed after its deletion", async () => {
     put(CoderControlPlane, { status: { phase: "Ready" } });
     finish(CoderControlPlane, "success");
     expect(await samples("coder_k8s_object_phase")).toHaveLength(1);
@@ -215,7 +215,7 @@ describe("of coderd's queue", () => {
     expect(await samples("coder_k8s_queue_oldest_job_timestamp_seconds")).toEqual([`{${labels}} 1`]);
   });
 
-  it("say nothing of what is no longer known", async () => {
+  it("omit values that are no longer known", async () => {
     metrics.queueObserved("n/coder", { totals: undefined, pools: new Map() });
     expect(await samples("coder_k8s_queue_pending_jobs")).toEqual([]);
     expect(await samples("coder_k8s_pool_pending_jobs")).toEqual([]);

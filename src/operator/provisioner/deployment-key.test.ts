@@ -46,7 +46,7 @@ test.each<[string, Deployment | undefined]>([
   expect(isRolledOutWith(key, candidate)).toBe(false);
 });
 
-test("no other key is in use when no pod of another template is left, however many are missing", () => {
+test("no other key is in use without a pod of another template, even if pods are missing", () => {
   expect(isOnlyOneInUse(key, deployment())).toBe(true);
   expect(isOnlyOneInUse(key, deployment({ status: { ...done, availableReplicas: 0 } }))).toBe(true);
   expect(

@@ -26,7 +26,7 @@ const labels = {
   "app.kubernetes.io/managed-by": "coder-k8s",
 };
 
-test("a provisioner that says nothing gets exactly this", () => {
+test("an empty spec of a provisioner results in exactly this", () => {
   expect(build()).toStrictEqual({
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -71,7 +71,7 @@ test("no organization and no tags reach the daemon: it refuses both beside a key
   expect(build(spec)).toStrictEqual(build());
 });
 
-test("the user's arguments and variables follow ours", () => {
+test("the user's arguments and variables follow those of the operator", () => {
   const container = containerOf({ extraArgs: ["--verbose"], extraEnv: [{ name: "A", value: "1" }] });
   expect(container?.args).toEqual(["provisionerd", "start", "--verbose"]);
   expect(container?.env?.at(-1)).toEqual({ name: "A", value: "1" });

@@ -67,7 +67,7 @@ describe("a plan at rest that would", () => {
     expect(await planned(upgrade, facts, undefined)).toBe("nothing");
   });
 
-  test("do none of that is carried out without a request", async () => {
+  test("are not carried out without a request", async () => {
     expect(await planned(none, calm, record)).toBe("acts on the cache");
     expect(await planned(none, { ...calm, present: undefined } as UpgradeFacts, record)).toBe(
       "acts on the cache",

@@ -44,7 +44,7 @@ test.each([
   expect(followedImage({ settings, status }, "provisioner/b")).toBe(image);
 });
 
-test("an upgrade holds the queue while it replaces pods, and not before or after", () => {
+test("an upgrade holds the queue only while it replaces pods", () => {
   const holding: readonly UpgradeStage[] = [
     "ScalingDown",
     "Migrating",

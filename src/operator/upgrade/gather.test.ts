@@ -25,7 +25,7 @@ function snapshot(observedGeneration: number): UpgradeSnapshot {
   } as unknown as UpgradeSnapshot;
 }
 
-test("a spec that an earlier operator reported on is not an upgrade, whatever its Deployment shows", () => {
+test("a spec that an earlier operator reported is not an upgrade, regardless of its Deployment", () => {
   expect(planUpgrade(gatherFacts(snapshot(2)))).toMatchObject({ do: "rest", shape: { image: OLD } });
 });
 

@@ -38,7 +38,7 @@ describe("the pod that checks an image", () => {
     });
   });
 
-  test("reads no Secret, has no token, is not started again, and ends by itself", () => {
+  test("reads no Secret, has no token, is not restarted, and terminates", () => {
     const spec = { extraEnv: [{ name: "CODER_PG_CONNECTION_URL", value: "postgres://secret" }] };
     const pod = imageCheckPod(controlPlane(spec), record);
     expect(JSON.stringify(pod)).not.toContain("secret");

@@ -34,7 +34,7 @@ test.each<[string, UpgradeStage, UpgradeFacts["pods"]]>([
 test.each<[string, Partial<UpgradeFacts>]>([
   ["an old pod hangs", { pods: { ...noPods, names: ["coder-1"] } }],
   ["the database is away", { pods: noPods, database: gone }],
-])("while %s before any new pod was started, the message names the way back", (_case, more) => {
+])("while %s before any new pod was started, the message explains the rollback", (_case, more) => {
   const plan = planUpgrade(facts({ record: at("ScalingDown"), ...more }));
   expect(plan).toMatchObject({ message: expect.stringContaining(`set spec.image to "${OLD}"`) });
 });
@@ -57,7 +57,7 @@ test("while the database is away, what fails is last in the message too", () => 
   expect(plan).toMatchObject({ message: expect.stringMatching(new RegExp(`\\. ${problem}$`)) });
 });
 
-test("an upgrade that goes back after a restore does not repeat that there was no way back", () => {
+test("an upgrade that is rolled back after a restore does not repeat that no rollback was possible", () => {
   const record = at("Stuck", { message: "The old version can't come back by itself." });
   const plan = planUpgrade(facts({ record, wanted: OLD, pods: crashing }));
   expect(plan).toMatchObject({ record: { stage: "RollingBack" } });

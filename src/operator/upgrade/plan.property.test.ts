@@ -82,7 +82,7 @@ function anyFacts(dice: Dice): UpgradeFacts {
 
 const NEW_PODS: ReadonlySet<string> = new Set(["Migrating", "Verifying", "ScalingOut", "Followers"]);
 
-test("whatever comes together, the new version starts only after the last old pod, and goes only from an unchanged schema", () => {
+test("for any facts, the new version starts only after the last old pod, and is rolled back only on an unchanged schema", () => {
   const dice = new Dice(22);
   for (let run = 0; run < RUNS; run++) {
     const facts = anyFacts(dice);
@@ -123,7 +123,7 @@ test("whatever comes together, the new version starts only after the last old po
   }
 });
 
-test("whatever comes together, no other version starts but by an upgrade or where the status says that it ran before", () => {
+test("for any facts, another version starts only by an upgrade or if the status records that it ran", () => {
   const dice = new Dice(23);
   for (let run = 0; run < RUNS; run++) {
     const facts = anyFacts(dice);

@@ -33,7 +33,7 @@ test.each([
   expect(readinessSettings(spec, kindDefault)).toEqual(expected);
 });
 
-test("a liveness probe needs one success, whatever an old object says", () => {
+test("a liveness probe needs one success, regardless of an old object", () => {
   expect(livenessSettings({ enabled: true, successThreshold: 3 }, off)).toEqual(defaults);
   expect(livenessSettings(undefined, off)).toBeUndefined();
 });

@@ -32,7 +32,7 @@ const served = (cert: string, key = certificate.key) => ({
 });
 
 describe("what pods read is remembered", () => {
-  test("as a hash of certificates and nothing else, so that it says nothing of a key or of a password", () => {
+  test("as a hash of certificates only, which reveals neither a key nor a password", () => {
     const pod = settings({ ...tls, certs: { secrets: [{ name: "db", key: "password" }] } });
     const inputs = (password: string, key: string) =>
       podInputs(pod, sourcesOf({ ...served(certificate.cert, key), db: { values: { password } } }));
@@ -42,7 +42,7 @@ describe("what pods read is remembered", () => {
     expect(withNoise("a")).toMatchObject({ kind: "known", scope: "Certificates" });
   });
 
-  test("as versions where everything counts, whatever the contents are", () => {
+  test("as versions if everything counts, regardless of the contents", () => {
     const pod = settings({
       restartOn: "All",
       extraEnv: [{ name: "A", valueFrom: { secretKeyRef: { name: "db", key: "url" } } }],
@@ -129,7 +129,7 @@ describe("pods", () => {
     expect(history(first).restarts).toBe(0);
   });
 
-  test("are replaced once when what they read has changed, and the mark stays", () => {
+  test("are replaced once when their sources have changed, and the mark is kept", () => {
     const changed = history(first, known("Certificates", "two"));
     expect(changed.restarts).toBe(1);
     expect(templateOf(changed.deployment)).not.toEqual(templateOf(desired));
@@ -144,7 +144,7 @@ describe("pods", () => {
       "it is asked to look at nothing, and again",
       [first, { kind: "none" } as const, known("Certificates", "two")],
     ],
-  ])("are left alone when %s", (_case, inputs) => {
+  ])("are not replaced when %s", (_case, inputs) => {
     const { deployment, restarts } = history(...inputs);
     expect(restarts).toBe(0);
     expect(templateOf(deployment)).toEqual(templateOf(desired));

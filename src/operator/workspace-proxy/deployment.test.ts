@@ -30,7 +30,7 @@ const labels = {
   "app.kubernetes.io/managed-by": "coder-k8s",
 };
 
-test("a proxy that says nothing gets exactly this", () => {
+test("an empty spec of a proxy results in exactly this", () => {
   expect(build()).toStrictEqual({
     apiVersion: "apps/v1",
     kind: "Deployment",

@@ -95,7 +95,7 @@ const stray = { name: "stray", organization: "default", tags: {}, plaintext: "ot
 const strayProxy = { name: "stray", displayName: "", token: "other" };
 
 describe("the state of the world", () => {
-  test("holds when all is well", () => {
+  test("holds without a fault", () => {
     expect(brokenInvariants(allIsWell())).toEqual([]);
   });
 

@@ -33,7 +33,7 @@ describe.each([...examples])("%s", (_path, parts) => {
     for (const text of texts) expect(text).toMatch(/^# [A-Z]/);
   });
 
-  test("is taken strictly, and lacks nothing but what its first lines ask for", async () => {
+  test("is validated strictly, and is complete except for the prerequisites in its first lines", async () => {
     await using stage = await openStage(sharedCluster(), "example");
     for (const manifest of manifests) {
       const { status, text: answer } = await create(manifest, stage.cluster, { ...stage, dryRun: false });

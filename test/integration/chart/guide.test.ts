@@ -46,7 +46,7 @@ describe("the way from zero to a control plane", { timeout: 180_000 }, () => {
   afterAll(() => town?.[Symbol.asyncDispose]());
 
   test.for(commandsOf("docs/tutorials/from-zero.md"))(
-    "goes by the commands at $page:$line",
+    "follows the commands at $page:$line",
     async ({ text: commands }) => {
       const { output, code } = await run(commands, { DATABASE_URL: town.databaseUrl });
       expect(code, output).toBe(0);
@@ -95,7 +95,7 @@ describe("the guide's command for finalizers of an operator that is gone", { tim
     expect(command.match(/coder\.com\/[\w-]+-cleanup/g)?.toSorted()).toEqual(set.toSorted());
   });
 
-  test("lets objects go that were waiting for them, and leaves finalizers of others", async () => {
+  test("releases objects that were waiting for them, and keeps finalizers of others", async () => {
     // The last command of the guide has installed the CRDs.
     const namespace = await cluster.createNamespace("left-behind");
     const items = guarded.map(({ kind, finalizers }) => ({

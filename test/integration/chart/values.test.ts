@@ -68,7 +68,7 @@ describe("the chart", () => {
     expect({ version, appVersion }).toEqual({ version: manifest.version, appVersion: manifest.version });
   });
 
-  test("is what the plain manifests are made of", async () => {
+  test("is the source of the plain manifests", async () => {
     const root = repository.pathname.replace(/\/$/, "");
     const wanted = await withInstallManifest(root, withReleaseNames(root, generatedFiles()));
     expect(differences(wanted, presentFiles(root))).toEqual([]);
@@ -138,7 +138,7 @@ describe("with its defaults", () => {
     expect(only(manifests, "ClusterRole", "coder-k8s").rules).toEqual(rules);
   });
 
-  test("lets the operator write Leases in its own namespace and nowhere else", () => {
+  test("allows the operator to write Leases in its own namespace only", () => {
     const isForLeases = ({ rules }: Manifest) => JSON.stringify(rules ?? []).includes("leases");
     const roles = manifests.filter(isForLeases);
     expect(roles.map(({ kind, metadata }) => [kind, metadata.namespace])).toEqual([["Role", "coder-system"]]);
@@ -252,7 +252,7 @@ test("metrics with authentication need a token, the right to have it reviewed, a
   expect(endpoints).toMatchObject([{ bearerTokenFile: expect.stringContaining("serviceaccount/token") }]);
 });
 
-test("lockdown closes the network, asks scrapers for a token, and lets a Postgres on another port be added", async () => {
+test("lockdown restricts the network, requires a token of scrapers, and allows adding a Postgres on another port", async () => {
   const ports = async (values: object) => {
     const manifests = await helm.manifests({ ...release, values: { lockdown: true, ...values } });
     expect(await parsed(podOf(manifests).container.args)).toMatchObject({ metricsAuth: true });

@@ -29,7 +29,7 @@ async function expectNoLeak(operator: OperatorProcess): Promise<void> {
   expect(stage.secrets.foundIn(await operator.metrics())).toEqual([]);
 }
 
-test("the real process, killed while coderd holds back its answer to the license, leaves one of each behind", async () => {
+test("the real process, killed while coderd delays its response to the license, leaves one of each", async () => {
   const coderd = await stage.coderd("coder");
   const { database, deployment } = coderd;
   deployment.faults.inject({ fault: { kind: "stall" }, on: UPLOAD, afterEffect: true, times: 1 });

@@ -41,7 +41,7 @@ describe("a control plane with a database and a license", () => {
     expect(coderd.deployment.licenses).toHaveLength(1);
   });
 
-  test("costs no connection to the database in steady state, and none is held", async () => {
+  test("opens and keeps no connection to the database in steady state", async () => {
     const { connections } = stage.databases;
     for (let run = 0; run < 5; run++) await stage.touch("coder", String(run));
     expect(stage.databases.connections).toBe(connections);

@@ -45,7 +45,7 @@ describe("CODER_ACCESS_URL", () => {
     expect(await accessURLs("extra")).toEqual([theirs]);
   });
 
-  test("comes and goes with a Secret of envFrom that has it", async () => {
+  test("follows a Secret of envFrom that contains it", async () => {
     await settledWith("secret", { envFrom: [{ secretRef: { name: "coder-env", optional: true } }] });
     await untilAccessURLs("secret", [ours("secret")]);
     await stage.person.create(Secret, { metadata: stage.ref("coder-env"), stringData: { COLOR: "blue" } });
@@ -67,7 +67,7 @@ describe("CODER_ACCESS_URL", () => {
   });
 });
 
-test("what a Secret of envFrom holds appears nowhere in a child, an event, the status or the log", async () => {
+test("values of a Secret of envFrom appear in no child, event, status or log", async () => {
   const secret = "marked-value-4711";
   const stringData = {
     CODER_ACCESS_URL: theirs,

@@ -128,7 +128,7 @@ describe("children of an earlier release, made by POST and PUT", () => {
     expect(await replicaSets(namespace)).toHaveLength(1);
   });
 
-  test("lose what an earlier release set and ours does not", async () => {
+  test("lose fields that only an earlier release set", async () => {
     for (const { metadata } of await now()) expect(metadata.labels).not.toHaveProperty(["example.com/put"]);
   });
 
@@ -210,7 +210,7 @@ describe("a control plane of an earlier release that changes while no operator r
     expect(grants.map(({ metadata }) => metadata.name)).toEqual([before[1]?.metadata.name]);
   });
 
-  test("goes back to the earlier release, which writes what it always wrote, and forth again", async () => {
+  test("is rolled back to the earlier release, which writes its own fields, and forward again", async () => {
     await operator.stop();
     for (const [index, kind] of kinds.entries()) {
       const { metadata, ...content } = before[index] as Stored<KubeObject>;

@@ -84,7 +84,7 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await expectUnchanged();
   });
 
-  test("is made by itself once the cluster exists that the spec names, and stops the upgrade when it fails", async () => {
+  test("is created once the cluster in the spec exists, and stops the upgrade when it fails", async () => {
     await cluster.apply(
       await readFile(new URL("../../fixtures/cloud-native-pg.yaml", import.meta.url), "utf8"),
     );
@@ -111,7 +111,7 @@ describe("a backup of CloudNativePG before an upgrade", () => {
     await untilFailed("The backup did not complete within 600 s.");
   });
 
-  test("lets the upgrade continue when it is complete, even if the Deployment is paused", async () => {
+  test("allows the upgrade to continue when it is complete, even if the Deployment is paused", async () => {
     await stage.person.mergePatch(Deployment, stage.ref("coder"), { spec: { paused: true } });
     const [late] = (await backups()).filter(({ status }) => status?.phase === undefined);
     await tryAgain("completed");

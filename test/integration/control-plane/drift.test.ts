@@ -45,7 +45,7 @@ function content(object: Stored<KubeObject>): object {
   return { ...rest, metadata };
 }
 
-test("a field that excludes one of ours is taken over from the person who set it", async () => {
+test("a field that excludes one of the operator's is taken over from the user who set it", async () => {
   const container = async () => (await child(Deployment)).spec?.template.spec?.containers[0];
   const env = (await container())?.env ?? [];
   const index = env.findIndex(({ name }) => name === "CODER_ACCESS_URL");
@@ -109,7 +109,7 @@ describe("a manual edit is reverted", () => {
   });
 });
 
-describe("what others add is left alone", () => {
+describe("fields that others add are kept", () => {
   let countedFrom: number;
   beforeEach(async () => {
     await stage.touch("coder", "the repairs of others are over");

@@ -77,7 +77,7 @@ describe("kubectl describe", () => {
   });
 });
 
-test("a control plane that comes and goes has one event of a kind, with a count", async () => {
+test("a control plane that flaps has one event of each kind, with a count", async () => {
   await stage.create("flapping");
   await stage.settled("flapping");
   for (let round = 0; round < 5; round++) {

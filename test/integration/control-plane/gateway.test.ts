@@ -107,7 +107,7 @@ describe("a route", () => {
     await eventually(() => stage.get(HTTPRoute, "full"), TIME_LIMIT);
   });
 
-  test("causes no writes once it is there, though the API server adds defaults to it", async () => {
+  test("causes no writes once it exists, although the API server adds defaults to it", async () => {
     await stage.create("calm", { expose: { gateway } });
     await stage.settled("calm");
     // While pods roll out, their numbers are news.
@@ -126,7 +126,7 @@ describe("a route", () => {
     expect((await stage.writes()).slice(length)).toEqual([]);
   });
 
-  test("gives way to an Ingress, and an Ingress to a route", async () => {
+  test("is replaced by an Ingress, and an Ingress by a route", async () => {
     await stage.change("full", { expose: { gateway: null, ingress: { host } } });
     await stage.untilGone(HTTPRoute, "full");
     expect(await stage.exists(Ingress, "full")).toBe(true);
@@ -135,12 +135,12 @@ describe("a route", () => {
     expect(await stage.exists(HTTPRoute, "full")).toBe(true);
   });
 
-  test("goes when spec.expose does", async () => {
+  test("is deleted with spec.expose", async () => {
     await stage.change("full", { expose: null });
     await stage.untilGone(HTTPRoute, "full");
   });
 
-  test("of the same name that another controller owns is left alone and named", async () => {
+  test("of the same name that another controller owns is not changed, and is named", async () => {
     // There has to be one: otherwise the garbage collector takes the route along.
     const { apiVersion, kind } = StatefulSet;
     const { uid } = (await stage.person.create(StatefulSet, statefulSet("rival"))).metadata;

@@ -48,7 +48,7 @@ describe("an extra rule with a verb that the operator does not hold itself", () 
     expect((await stage.child(Role, "corrected")).rules).toHaveLength(3);
   });
 
-  test("is granted once the operator holds it, without a change of the object", async () => {
+  test("is granted once the operator has it, without a change of the object", async () => {
     await stage.create("allowed", { rbac: { extraRules: [{ ...secrets, verbs: ["deletecollection"] }] } });
     await stage.untilCondition("allowed", "WorkspaceRBACReady", { reason: "GrantRefused" });
     const metadata = stage.ref("more-for-the-operator");

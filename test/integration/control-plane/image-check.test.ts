@@ -44,7 +44,7 @@ test("the pod that pulls the new image is made under the operator's role, and go
   await stage.untilCondition("coder", "Upgrading", { status: "True", reason: "Migrating" });
 });
 
-test("a quota without room for it stops nothing, and room lets the upgrade go on", async () => {
+test("an exhausted quota stops nothing, and a higher one allows the upgrade to continue", async () => {
   const stage = await settle("image-quota");
   const { namespace } = stage;
   const hard = { pods: "1" };

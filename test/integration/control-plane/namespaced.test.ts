@@ -29,7 +29,7 @@ async function conditionOf(name: string, type: string) {
   return findCondition(status?.conditions, type);
 }
 
-test("with nothing but the Role of one namespace the operator does all its work there", async () => {
+test("an operator with the Role of one namespace works fully there", async () => {
   const spec = { expose: { ingress: { host: "coder.example.com" } } };
   await person.create(CoderControlPlane, aControlPlane({ namespace, spec }));
   await eventually(

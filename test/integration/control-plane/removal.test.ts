@@ -62,7 +62,7 @@ afterAll(() => stage[Symbol.asyncDispose]());
 
 const nothing = Object.fromEntries(Object.keys(everything).map((field) => [field, null]));
 
-test("a spec that says nothing any more has the children of one that never said anything", async () => {
+test("a spec that was emptied has the children of one that was always empty", async () => {
   await stage.create("fresh");
   await stage.create("emptied", everything);
   await stage.settled("fresh");
@@ -76,7 +76,7 @@ test("a spec that says nothing any more has the children of one that never said 
   expect(await children("emptied")).toEqual(expected);
 });
 
-test("an Ingress goes when spec.expose does, and loses what its spec loses", async () => {
+test("an Ingress is deleted with spec.expose, and loses the fields that its spec loses", async () => {
   const ingress = {
     host,
     className: "nginx",

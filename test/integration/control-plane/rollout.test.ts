@@ -110,7 +110,7 @@ test("a container that crashes shows exit code and last words, and a status chan
   );
 });
 
-test("pods that a quota refuses are named as the cause, and room heals it", async () => {
+test("pods that a quota refuses are named as the cause, and a higher quota resolves it", async () => {
   const tight = await openStage(cluster, "quota");
   try {
     await cluster.apply({

@@ -108,7 +108,7 @@ describe("the full sample", () => {
   });
 });
 
-describe("a control plane that says nothing", () => {
+describe("a control plane with an empty spec", () => {
   test("shows its defaults to clients", async () => {
     const manifest = {
       apiVersion: "coder.com/v1alpha1",

@@ -22,7 +22,7 @@ describe("the phase", () => {
     );
   const unready = { replicas: 2, readyReplicas: 0, availableReplicas: 0, unavailableReplicas: 2 };
 
-  test("goes from Pending to Ready and back as pods come and go", async () => {
+  test("changes from Pending to Ready and back with its pods", async () => {
     await stage.create("phases", { replicas: 2 });
     expect(await phaseOf("phases", "Pending")).toMatchObject({ readyReplicas: 0 });
     await stage.untilCondition("phases", "Ready", { status: "False", reason: "RollingOut" });
@@ -50,7 +50,7 @@ describe("the phase", () => {
     expect(condition.message).toContain("1 are available");
   });
 
-  test("a transition time stays while the status of its condition does", async () => {
+  test("a transition time is kept while the status of its condition is unchanged", async () => {
     await stage.create("times");
     const before = (await stage.settled("times")).status?.conditions ?? [];
     await stage.timePasses(60_000);

@@ -128,7 +128,7 @@ describe("going back to Coder's chart", () => {
       expect(released.map(({ spec }) => spec?.replicas)).toEqual([0]);
     });
 
-    test("leaves nothing of the operator behind, and nothing of Helm goes with the control plane", async () => {
+    test("leaves no objects of the operator, and deletes no objects of Helm with the control plane", async () => {
       await person.delete(CoderControlPlane, ref());
       await eventually(async () => {
         const names = async (kind: typeof Role | typeof RoleBinding) =>

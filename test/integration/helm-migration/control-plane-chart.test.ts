@@ -118,7 +118,7 @@ describe("moving a control plane from Coder's chart", () => {
     expect(await condition("Conflict")).toBeUndefined();
   });
 
-  test("ends with a release that is forgotten, not uninstalled: all that it shares with us stays", async () => {
+  test("ends with a release that is forgotten, not uninstalled: shared objects are kept", async () => {
     succeeded(await cluster.kubectl(["-n", namespace, "delete", "replicasets", "-l", OLD_PODS]));
     const forget = ["-n", namespace, "delete", "secrets", "-l", "owner=helm,name=coder"];
     succeeded(await cluster.kubectl(forget));

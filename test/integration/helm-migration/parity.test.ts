@@ -101,6 +101,6 @@ describe.each(all)("the $version chart $chart", ({ chart, index, rows, ours }) =
   });
 });
 
-test("the page about the charts' values is what these tests say", async () => {
+test("the page about the charts' values matches these tests", async () => {
   await expect(page()).toMatchFileSnapshot(PAGE);
 });

@@ -9,7 +9,7 @@ import { installerOfCharts } from "./charts.ts";
 const install = installerOfCharts();
 
 describe("moving provisioners from Coder's chart", () => {
-  test("a ServiceAccount of the chart is left alone until its release is gone", async () => {
+  test("a ServiceAccount of the chart is not changed until its release is gone", async () => {
     const cluster = sharedCluster();
     await using helm = await helmFor(cluster);
     await using stage = await openStage(await openRealWorld(cluster), "pools-from-helm");

@@ -170,7 +170,7 @@ describe("a release that Helm installed with the older chart", () => {
     expect(out).not.toMatch(/^ {2}(Service|Role) as a whole/m);
   });
 
-  test("can't be read without the right to list Secrets, and the way around is said", async () => {
+  test("can't be read without permission to list Secrets, and the error names an alternative", async () => {
     const { code, error } = await callWithout(/\/secrets/, "production");
     expect(code).toBe(1);
     expect(error).toMatch(/may not list secrets.*--values/);
@@ -206,7 +206,7 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(kept.filter(([, below]) => !isEmpty(below)));
 }
 
-test("the page of differences is what these tests found, and has no reason that none needs", async () => {
+test("the page of differences matches these tests, and has no unused reason", async () => {
   expect(expected.map(({ because }) => because).filter((because) => !seen.has(because))).toEqual([]);
   await expect(differencesPage()).toMatchFileSnapshot(PAGE);
 });

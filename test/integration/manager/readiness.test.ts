@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-test("HTTP is up before the API server can be reached, says which caches are missing, and goes down last", async () => {
+test("HTTP is served before the API server can be reached, names missing caches, and stops last", async () => {
   const [probes, metrics] = [await onFreePort(async (port) => port), await onFreePort(async (port) => port)];
   const stop = new AbortController();
   let running: Promise<void> = Promise.resolve();

@@ -32,7 +32,7 @@ afterAll(async () => {
   await operator?.[Symbol.asyncDispose]();
 });
 
-test("a step that hangs is cut at the end of the grace; until then probes answer and the Lease is held", async () => {
+test("a step that hangs is aborted at the end of the grace period; until then probes respond and the Lease is renewed", async () => {
   const { port } = database.address() as AddressInfo;
   const value = `postgres://coder:none@127.0.0.1:${port}/coder?sslmode=disable`;
   const asked = once(database, "connection");

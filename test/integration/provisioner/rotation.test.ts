@@ -63,7 +63,7 @@ function untilServedBy(name: string): Promise<ProvisionerKey> {
 }
 
 describe("with real rollouts", () => {
-  test("a rotation has no moment without a daemon, and the old key goes only when all new daemons are in", {
+  test("a rotation always keeps a daemon, and the old key is deleted only when all new daemons are connected", {
     timeout: 240_000,
   }, async () => {
     await using _kubelet = new PodRunner({

@@ -9,7 +9,7 @@ import { sharedCluster } from "../../support/cluster/shared.ts";
 const cluster = sharedCluster();
 const TIME_LIMIT = { withinMs: 20_000 };
 
-test("grants are made only in the namespaces that the operator may use, taken back elsewhere, and the condition names the others", async () => {
+test("grants are made only in permitted namespaces and revoked elsewhere, and the condition names the others", async () => {
   const [namespace, allowed, refused, own] = await Promise.all(
     ["home", "allowed", "refused", "operator"].map((prefix) => cluster.createNamespace(prefix)),
   );

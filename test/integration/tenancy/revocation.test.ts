@@ -43,7 +43,7 @@ describe("a control plane that is deleted", () => {
     expect(await keysOf(coderd)).toEqual([]);
   });
 
-  test("is not held up when nothing can be reached: it is logged and counted", async () => {
+  test("is not blocked when nothing can be reached: it is logged and counted", async () => {
     const coderd = await withToken("lost");
     coderd.deployment.faults.inject({ fault: { kind: "cut" } });
     await stage.change("lost", { extraEnv: [urlVariable(nowhere)] });

@@ -15,7 +15,7 @@ describe("RuntimeMetrics", () => {
     expect(names).toContain("widget_leader");
   });
 
-  it("shows what a queue did, its depth as it is at the scrape", async () => {
+  it("shows the activity of a queue and its depth at the time of the scrape", async () => {
     const metrics = new RuntimeMetrics({ prefix: "widget_" });
     const observer = metrics.queue("widgets");
     let depth = 3;

@@ -59,7 +59,7 @@ describe("a referenced object", () => {
     expect(fetches()).toEqual([]);
   });
 
-  test("is fetched once, however often it is read", async () => {
+  test("is fetched once, regardless of the number of reads", async () => {
     const { references, write, read, fetches, news } = setUp();
     await write("a", "1");
     references.set("holder", [ref("a")]);
@@ -92,7 +92,7 @@ describe("a referenced object", () => {
     expect(await read("a")).toBe("2");
   });
 
-  test("that is missing is reported when it appears, and when it goes", async () => {
+  test("that is missing is reported when it appears and when it is deleted", async () => {
     const { references, write, remove, read, fetches, news } = setUp();
     references.set("x", [ref("a")]);
     await news();
@@ -316,7 +316,7 @@ describe("references into many namespaces", () => {
     );
   });
 
-  test("never hold more than 64 connections on the way there, nor miss a change", async () => {
+  test("never use more than 64 connections during the change, and miss no event", async () => {
     const { references, api, write, news } = setUp();
     for (const [index, each] of everywhere.slice(0, 80).entries()) {
       references.set(`${each.namespace}/x`, [each]);
@@ -408,7 +408,7 @@ describe("an answer that is overtaken by the watch is not kept", () => {
 });
 
 describe("after an outage that outlived the history", () => {
-  test("holders hear what changed meanwhile, and of nothing else", async () => {
+  test("holders are notified of the changes in between, and of nothing else", async () => {
     const { api, references, transport, write, remove, read, fetches, news } = setUp();
     for (const name of ["same", "changed", "deleted"]) await write(name, "1");
     const names = ["same", "changed", "deleted", "created"];

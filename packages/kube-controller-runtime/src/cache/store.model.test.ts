@@ -178,7 +178,7 @@ function eventVersion(event: WatcherEvent<ConfigMap> | undefined): number {
   return event && "object" in event ? versionOf(event.object) : Number.POSITIVE_INFINITY;
 }
 
-test("in whatever order news arrive, no reader sees an object older than one it saw or we wrote, none misses what others wrote, and all end with the truth", () => {
+test("in any order of events, no reader sees an object older than its last read or our last write, misses another client's write, or ends with outdated state", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const world = new World();

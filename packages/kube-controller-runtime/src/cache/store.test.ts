@@ -48,7 +48,7 @@ describe("a relist", () => {
     expect(changes.slice(2)).toEqual(["list deleted b@2", "list updated a@11"]);
   });
 
-  test("is complete before anybody hears of it", () => {
+  test("is complete before any handler is called", () => {
     const sizes: number[] = [];
     const store = new Store<ConfigMap>({ onChange: () => sizes.push(store.size) });
     for (const each of [object(1), object(2, { name: "b" })]) store.handle({ type: "apply", object: each });
@@ -110,7 +110,7 @@ describe("an own write", () => {
     expect(seen()).toEqual(["a@14"]);
   });
 
-  test("whose answer comes after that of a later one is not shown", () => {
+  test("whose response arrives after that of a later one is ignored", () => {
     const { store, list, seen } = newStore();
     list(10);
     store.remember(object(12), OURS);
@@ -129,7 +129,7 @@ describe("an own write", () => {
     expect(seen()).toEqual([]);
   });
 
-  test("outside the selection goes as soon as the watch is past it", () => {
+  test("outside the selection is removed as soon as the watch has passed it", () => {
     const { store, list, feed, seen, changes } = newStore();
     list(10);
     store.remember(object(11), OURS);
@@ -187,7 +187,7 @@ describe("an own write that the watch reports before the response arrives", () =
     expect(changes.slice(1)).toEqual(["we deleted a@5"]);
   });
 
-  test("holds back no change of another object", () => {
+  test("delays no change of another object", () => {
     const { store, list, feed, changes } = newStore();
     list(10, object(5));
     store.beginWrite("n/a");
@@ -257,7 +257,7 @@ describe("a function that throws", () => {
   });
 });
 
-test("a reader that tries to change an object fails, however deep the change is and however the object came", () => {
+test("an attempt to change a cached object fails at any depth, regardless of its source", () => {
   const { store, list, feed } = newStore();
   list(10, object(1));
   feed({ type: "apply", object: object(11, { name: "b" }) });

@@ -173,7 +173,7 @@ describe("through a proxy", () => {
     expect(proxy.asked).toEqual(["[fd00::1]:6443"]);
   });
 
-  test("a proxy that says nothing is given up after five seconds", async () => {
+  test("a proxy that does not respond times out after five seconds", async () => {
     const proxy = await proxyFor();
     proxy.refusal = "silence";
     const cluster = { "proxy-url": `http://127.0.0.1:${proxy.port}` };

@@ -72,7 +72,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("names the proxy to use, whatever the environment says", async () => {
+  test("sets the proxy, regardless of the environment", async () => {
     const { kubeconfig } = kubeconfigFolder();
     vi.stubEnv("HTTPS_PROXY", "http://other:1");
     vi.stubEnv("NO_PROXY", "*");
@@ -168,7 +168,7 @@ describe("an exec plugin", () => {
     expect(calls()).toBe(2);
   });
 
-  test("that says nothing of expiry is not asked again without a refresh", async () => {
+  test("without an expiry is not requested again without a refresh", async () => {
     const clock = new VirtualClock();
     const { kubeconfig, calls } = counting();
     const credentials = await loadCredentials({ kubeconfig }, clock);

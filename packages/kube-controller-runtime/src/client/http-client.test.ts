@@ -132,7 +132,7 @@ describe("a request", () => {
     expect(await client.list(ConfigMap, { metadataOnly: true })).toEqual(empty);
   });
 
-  test("for a list fails when the answer is none", async () => {
+  test("for a list fails if the response is not a list", async () => {
     const { clock, client } = setUp(answers(200, {}, '{"kind":"ConfigMap","metadata":{"name":"a"}}'));
     expect(await failure(clock, client.list(ConfigMap))).toMatchObject({ reason: "InvalidResponse" });
   });
@@ -290,7 +290,7 @@ describe("an API server that asks for a pause", () => {
     }
   });
 
-  test("gets no more than a client that can't wait grants, however long and often it asks", async () => {
+  test("gets no longer pause than a client allows, regardless of its length and number", async () => {
     const { clock, transport, client } = setUp(undefined, { maxPauseMs: 2_000 });
     await client.create(ConfigMap, { metadata: ref });
     transport.fault = times(3, throttled(15, 503));
@@ -336,7 +336,7 @@ describe("a connection that breaks", () => {
     ["a status of one version", (client) => client.patchStatus(ConfigMap, ref, guard)],
     ["a patch with a test", (client) => client.jsonPatch(ConfigMap, ref, guarded)],
     ["a delete of one incarnation", (client) => client.delete(ConfigMap, ref, { uid: "u" })],
-  ])("is tried once more for %s", async (_, send) => {
+  ])("is retried once for %s", async (_, send) => {
     const { clock, client, reported } = setUp(offline);
     expect(await failure(clock, send(client))).toMatchObject({ reason: "Unreachable" });
     expect(reported).toHaveLength(2);
@@ -353,7 +353,7 @@ describe("a connection that breaks", () => {
     expect(reported).toHaveLength(1);
   });
 
-  test("reaches no caller when the next one holds, also in the middle of an answer", async () => {
+  test("reaches no caller if the next connection works, also during a response", async () => {
     for (const fault of [offline, cutAfter(10)]) {
       const { transport, client } = setUp();
       await client.create(ConfigMap, { metadata: ref });

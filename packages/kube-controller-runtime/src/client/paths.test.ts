@@ -31,7 +31,7 @@ test("an object of a namespaced kind has no path without a namespace", () => {
   expect(() => objectPath(ConfigMap, { name: "a" })).toThrow('ConfigMap "a" needs a namespace');
 });
 
-test("a query holds what is set, encoded", () => {
+test("a query contains the encoded parameters that are set", () => {
   expect(queryString({ a: "x,y in (z)", b: 1, c: true, d: undefined, e: "" })).toBe(
     "?a=x%2Cy+in+%28z%29&b=1&c=true",
   );

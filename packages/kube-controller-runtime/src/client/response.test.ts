@@ -98,7 +98,7 @@ test("the predicates look at the reason; gone history also shows in the code alo
   expect([isExpired(of("NotFound", 404)), isExpired(new Error("410"))]).toEqual([false, false]);
 });
 
-test("a body is read as UTF-8, whatever its chunks", async () => {
+test("a body is read as UTF-8, regardless of its chunks", async () => {
   const bytes = Buffer.from("grüße 🌍");
   const parts = [...bytes].map((byte) => Uint8Array.of(byte));
   expect(await readText(chunks(...parts))).toBe("grüße 🌍");

@@ -30,7 +30,7 @@ test("a scale is read and written under the name of its object", async () => {
   );
 });
 
-test("an eviction that a budget forbids holds up no other request", async () => {
+test("an eviction that a budget forbids delays no other request", async () => {
   const { client, transport } = setUp();
   await client.create(Pod, { metadata: ref });
   const body = JSON.stringify({ kind: "Status", reason: "TooManyRequests", message: "budget", code: 429 });

@@ -76,7 +76,7 @@ function guard(token: string): RequestListener {
   };
 }
 
-test("a request carries the credentials and the path prefix, and its answer comes back as it is", async () => {
+test("a request has the credentials and the path prefix, and its response is returned unchanged", async () => {
   let seen: IncomingMessage | undefined;
   const { transport } = await serve((request, response) => {
     seen = request;
@@ -92,7 +92,7 @@ test("a request carries the credentials and the path prefix, and its answer come
 });
 
 describe("after a 401", () => {
-  test("a rotated token is read and the request sent once more", async () => {
+  test("a rotated token is read and the request is retried", async () => {
     const { credentials, transport } = await serve(guard("second"));
     credentials.next = { token: "second" };
     expect(await ask(transport)).toEqual({ status: 200, text: "welcome" });

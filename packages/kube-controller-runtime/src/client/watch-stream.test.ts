@@ -19,7 +19,7 @@ const event = (name: string) => ({ type: "ADDED", object: { metadata: { name } }
 const line = (name: string) => `${JSON.stringify(event(name))}\n`;
 
 describe("a watch body", () => {
-  test("whose event comes in forty thousand chunks is put together once", async () => {
+  test("with an event in forty thousand chunks assembles it once", async () => {
     // Joining and searching again for every chunk would take minutes.
     const name = "a".repeat(2_000_000);
     const bytes = Buffer.from(line(name));
@@ -31,7 +31,7 @@ describe("a watch body", () => {
     expect(events).toEqual([event(name)]);
   });
 
-  test("gives the same events wherever its chunks are cut, also within a character", async () => {
+  test("returns the same events for any chunk boundaries, also within a character", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: "binary" }), { maxLength: 4 }),
@@ -107,7 +107,7 @@ describe("the silence watchdog", () => {
     return { clock, stream, expiries, arrive };
   }
 
-  test("aborts when no event comes for its limit, and not while they do", async () => {
+  test("aborts after its limit without an event", async () => {
     const { clock, stream, expiries, arrive } = guarded();
     for (let round = 0; round < 3; round++) {
       const next = stream.next();

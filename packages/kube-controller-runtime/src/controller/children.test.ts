@@ -58,7 +58,7 @@ describe("a preview", () => {
     expect((await stored()).data).toEqual({ a: "1", b: "2" });
   });
 
-  test("of what was applied last, or of a child that is not there, is none and costs no request", async () => {
+  test("of the last applied content, or of a missing child, is empty and makes no request", async () => {
     expect(await children.preview(ConfigMap, configMap({ a: "1" }), owner)).toBeUndefined();
     await apply({ a: "1" });
     await seen();
@@ -124,7 +124,7 @@ describe("a child", () => {
     expect((await stored()).data).toEqual({ a: "1" });
   });
 
-  test("whose label or annotation of ours was changed is restored", async () => {
+  test("is restored if its labels or annotations were changed", async () => {
     const metadata = { labels: { ours: "1" }, annotations: { ours: "1" } };
     await apply({}, metadata);
     for (const patch of [{ labels: { ours: "2" } }, { annotations: { ours: null } }]) {
@@ -135,7 +135,7 @@ describe("a child", () => {
     }
   });
 
-  test("to which others add labels, annotations or a status is left alone", async () => {
+  test("with labels, annotations or a status of other clients is left unchanged", async () => {
     const deployment = { metadata: ref, spec: { selector: {}, template: {} } };
     await children.apply(Deployment, deployment, owner);
     await world.person.mergePatch(Deployment, ref, { metadata: { labels: { theirs: "1" } } });
@@ -177,7 +177,7 @@ const former = () => ({
   controller: true,
 });
 
-describe("an object that is not ours", () => {
+describe("an object of another owner", () => {
   test.each([
     ["another controller owns", { ownerReferences: [foreignOwner], labels }, 'StatefulSet "db"'],
     ["has no owner", {}, "another client"],
@@ -224,7 +224,7 @@ describe("an object that is not ours", () => {
     expect((await stored()).data).toEqual({ a: "theirs" });
   });
 
-  test("is not touched when it comes between the look and the first apply", async () => {
+  test("is not changed if it is created between the read and the first apply", async () => {
     world.transport.fault = when(isApply, async (_request, pass) => {
       await world.person.create(ConfigMap, configMap({ a: "theirs" }));
       world.transport.fault = undefined;
@@ -245,7 +245,7 @@ describe("an object that is not ours", () => {
   });
 });
 
-describe("an object that is ours though it has no reference to the owner", () => {
+describe("an owned object without a reference to the owner", () => {
   const cases = [
     ["has a reference to an earlier object of the owner's name", () => ({ ownerReferences: [former()] })],
     ["has the labels of our children and no controller", () => ({ labels })],
@@ -277,7 +277,7 @@ describe("an object that is ours though it has no reference to the owner", () =>
     },
   );
 
-  test("stays with a later owner when the run lags behind", async () => {
+  test("remains with a later owner if the run is outdated", async () => {
     const later = { ...former(), uid: "u-later" };
     await world.person.create(ConfigMap, configMap({ b: "new" }, { ownerReferences: [later] }));
     await seen();
@@ -302,7 +302,7 @@ describe("an object that is ours though it has no reference to the owner", () =>
 describe("a handed-over Secret", () => {
   const handedOver = { ...ref, annotations: { [marks.handOver]: "Parent/parent" } };
 
-  test("that holds other data is refused all the same", async () => {
+  test("with other data is refused too", async () => {
     const before = await world.person.create(Secret, { metadata: handedOver, data: { password: "eA==" } });
     const desired = { metadata: ref, data: { token: "eA==" } };
     const failure = await children.apply(Secret, desired, owner).catch((error: unknown) => error);
@@ -335,7 +335,7 @@ describe("a child in another namespace", () => {
     expect(world.requests()).toEqual([]);
   });
 
-  test("is ours by its uid, or by its labels and an earlier uid, and by labels alone it is not", async () => {
+  test("is owned by its UID, or by its labels and an earlier UID, but not by labels alone", async () => {
     await person({ labels, annotations: { [marks.ownerUid]: "u-before" } });
     await applyChild();
     expect((await storedChild()).metadata.annotations?.[marks.ownerUid]).toBe(owner.object.metadata.uid);
@@ -352,7 +352,7 @@ describe("a child in another namespace", () => {
 describe("fields that an earlier release set by Update", () => {
   const earlier = () => world.api.client("operator");
 
-  test("are adopted before the first apply: what is not desired disappears, what others set stays", async () => {
+  test("are adopted before the first apply: undesired fields are removed, those of other clients are kept", async () => {
     await earlier().create(ConfigMap, configMap({ kept: "1", dropped: "1" }, { labels }));
     await world.person.mergePatch(ConfigMap, ref, { data: { theirs: "1" } });
     await seen();

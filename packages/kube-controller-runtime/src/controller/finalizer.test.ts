@@ -54,7 +54,7 @@ async function setUp(finalizers: string[] = []) {
 }
 
 describe("a living object", () => {
-  it("has the finalizer before it is applied, and is applied as it is then stored", async () => {
+  it("has the finalizer before it is applied, and is applied as stored", async () => {
     const { object, calls, run, stored } = await setUp();
     expect(await run(object)).toEqual(requeue(1));
     const version = (await stored())?.metadata.resourceVersion;
@@ -146,7 +146,7 @@ describe("an object that is being deleted", () => {
     expect(await stored()).toBeUndefined();
   });
 
-  it("stays while its cleanup fails", async () => {
+  it("remains while its cleanup fails", async () => {
     const { object, run, storedFinalizers } = await deleting([NAME]);
     const cleanup = () => Promise.reject(new Error("namespace locked"));
     await expect(run(object, { cleanup })).rejects.toThrow("namespace locked");

@@ -97,7 +97,7 @@ describe("of a fleet that is made at once", () => {
     expect(last).toBeLessThan(requests * SERVER.requestMs * 1.1 + POD_START_MS);
   });
 
-  test("one that comes later is accepted within a second, while the others are at work", async () => {
+  test("one that is created later is accepted within a second, while the others are reconciled", async () => {
     const world = await setUp();
     for (let index = 0; index < SIZE; index++) await create(world, `p${index}`);
     await world.clock.advance(1_500);

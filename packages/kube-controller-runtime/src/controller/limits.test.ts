@@ -24,7 +24,7 @@ function heldController(limits: RunLimits) {
   return { held, running, end: (key: string) => ends.get(key)?.(), most: () => most };
 }
 
-test("a controller runs as many keys at once as its own limit says, whatever the manager's is", async () => {
+test("the concurrency of a controller overrides that of the manager", async () => {
   const { held, running, end, most } = heldController({ concurrency: 2 });
   const { person, clock } = await runManager([held], { concurrency: 4 });
   for (const name of names) await person.create(Parent, { metadata: { namespace: "n", name } });

@@ -128,13 +128,13 @@ describe("a cached object", () => {
     expect(hasUpdatedFields(cached, "us")).toBe(true);
   });
 
-  test("without fields of ours keeps none", () => {
+  test("without our fields keeps none", () => {
     const managedFields = [entry("kubectl", "Update", { "f:metadata": {} })];
     expect(withOwnFields(stored({}, { managedFields }), "us").metadata).not.toHaveProperty("managedFields");
   });
 });
 
-describe("whether all that is desired is still ours", () => {
+describe("whether we still manage all desired fields", () => {
   const port = 'k:{"containerPort":80,"protocol":"TCP"}';
   const fields = {
     "f:metadata": { "f:labels": { "f:app": {} } },
@@ -184,7 +184,7 @@ describe("whether all that is desired is still ours", () => {
   });
 });
 
-describe("fields of others that exclude ours", () => {
+describe("fields of others that exclude our fields", () => {
   const paths = ["spec.containers[0].env[1].valueFrom"];
   const container = (fields: object) => ({ "f:spec": { "f:containers": { 'k:{"name":"c"}': fields } } });
   const variable = (name: string, fields: object) => ({
@@ -196,7 +196,7 @@ describe("fields of others that exclude ours", () => {
     container({ "f:env": { ...variable("A", { "f:value": {} }), ...variable("B", {}) } }),
   );
 
-  test("are taken from the struct that has fields of ours, and nothing else is", () => {
+  test("are taken only from the struct with our fields", () => {
     const theirs = container({
       "f:env": {
         ...variable("B", { "f:valueFrom": { "f:key": {} } }),

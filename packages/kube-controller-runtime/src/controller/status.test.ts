@@ -38,7 +38,7 @@ test("a status that is already so costs no request", async () => {
   expect(transport.requests).toEqual([]);
 });
 
-test("only what the run changed is sent, at any depth, and what it removed goes", async () => {
+test("only changes of the run are sent, at any depth, including removals", async () => {
   const written = await write(({ details }) => ({ details: { ...details, two: 2 } }));
   expect(sent()).toMatchObject([{ status: { seen: null, details: { two: 2 } } }]);
   expect(sent()[0].status.details).toEqual({ two: 2 });
@@ -157,6 +157,6 @@ test.each<[string, object, object, object]>([
   ["a nested field", { a: { b: 1, c: 1 } }, { a: { b: 1, c: 2 } }, { a: { c: 2 } }],
   ["a list, which is replaced whole", { a: [1, 2] }, { a: [1] }, { a: [1] }],
   ["an object that becomes a value", { a: { b: 1 } }, { a: "x" }, { a: "x" }],
-])("a merge patch holds %s", (_, before, after, patch) => {
+])("a merge patch contains %s", (_, before, after, patch) => {
   expect(mergePatchBetween(before, after)).toEqual(patch);
 });

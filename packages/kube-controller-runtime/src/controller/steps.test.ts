@@ -35,7 +35,7 @@ describe("a step", () => {
     expect(JSON.stringify(steps.applyTo({}, at))).not.toContain("hunter2");
   });
 
-  it("that fails keeps none of the others from running, nor their results from the status", async () => {
+  it("that fails prevents neither other steps nor their results in the status", async () => {
     const steps = newSteps();
     await steps.run("A", async () => ({ condition: fine, status: { url: "http://a" } }));
     await steps.run("B", () => Promise.reject(new Error("b")));
@@ -49,7 +49,7 @@ describe("a step", () => {
     expect(fields).toEqual({ url: "http://a", tier: "trial" });
   });
 
-  it("that says nothing, or did not run, leaves its condition and fields as they were", async () => {
+  it("without a result, or that did not run, leaves its condition and fields unchanged", async () => {
     const steps = newSteps();
     await steps.run("A", async () => ({}));
     const current = {
@@ -67,7 +67,7 @@ describe("the end of a run", () => {
     expect(steps.finish()).toEqual(awaitChange);
   });
 
-  it("comes back at the earliest time that a step asked for", async () => {
+  it("is requeued at the earliest time that a step requested", async () => {
     const steps = newSteps();
     await steps.run("A", async () => ({ requeueAfterMs: 120_000 }));
     await steps.run("B", async () => ({ requeueAfterMs: 30_000 }));

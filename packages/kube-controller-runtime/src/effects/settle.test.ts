@@ -58,7 +58,7 @@ describe("an effect", () => {
     expect(acts).toEqual(["refresh", "make", "make"]);
   });
 
-  test("goes no further when a newer spec has come first", async () => {
+  test("stops when a newer spec was stored first", async () => {
     expect(await run(effect(["tidy", "ask"], { tidy: { overtaken: true } }))).toMatchObject({
       end: "overtaken",
     });
@@ -77,7 +77,7 @@ describe("an effect", () => {
 });
 
 describe("after a failure", () => {
-  test("the other side is left alone, and what needs only our own objects is still done", async () => {
+  test("the external system is not called, and plans for own objects are still carried out", async () => {
     const failure = { kind: "down" };
     expect(await run(effect(["tidy", "ask"], { ask: down }))).toMatchObject({
       ...{ end: "failed", isNew: true, failure, retryInMs: 30_000, plan: { do: "ask" } },

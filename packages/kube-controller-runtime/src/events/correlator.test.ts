@@ -4,7 +4,7 @@ import { EventCorrelator, LruMap } from "./correlator.ts";
 const occurrence = { type: "Warning", reason: "Failed", message: "m" } as const;
 
 describe("EventCorrelator", () => {
-  it("goes on counting a message it knows though the group is full of others", () => {
+  it("still counts a known message if its group is full", () => {
     const correlator = new EventCorrelator();
     const { series } = correlator.count("uid", occurrence, 0);
     for (let n = 0; n < 20; n++) correlator.count("uid", { ...occurrence, message: `${n}` }, 0);

@@ -127,7 +127,7 @@ async function runScript(steps: Step[]): Promise<Arena> {
 }
 
 describe("of several candidates", { timeout: 30_000 }, () => {
-  it("at most one leads, whatever happens to processes, networks and wall clocks", async () => {
+  it("at most one leads, regardless of failures of processes, networks and wall clocks", async () => {
     const steps = script(stop, cut, release, restart, setWallClock);
     await fc.assert(
       fc.asyncProperty(steps, async (each) => void (await runScript(each))),

@@ -95,7 +95,7 @@ describe("a process that was stopped", () => {
     expect(a.leader.isLeader()).toBe(false);
   });
 
-  it("goes on leading when it wakes well before the deadline", async () => {
+  it("remains the leader when it wakes well before the deadline", async () => {
     const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(10_000);

@@ -65,7 +65,7 @@ describe("acquiring", () => {
     expect(new Set(a.failures)).toEqual(new Set(["Timeout"]));
   });
 
-  it("lets one of two candidates who start together lead", async () => {
+  it("elects one of two candidates that start together", async () => {
     const { clock, candidate } = leaseCandidates();
     const [a, b] = [candidate("a"), candidate("b")];
     await clock.advance(60_000);
@@ -112,7 +112,7 @@ describe("acquiring", () => {
     expect(b.leader.isLeader()).toBe(true);
   });
 
-  it("does not lead at once when a lease it saw held is deleted", async () => {
+  it("does not lead immediately when an observed lease is deleted", async () => {
     const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
@@ -190,7 +190,7 @@ describe("releasing", () => {
     expect(a.outcome.lost).toBeUndefined();
   });
 
-  it("lets a renewal that is under way end first", async () => {
+  it("waits for a running renewal", async () => {
     const { clock, server, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(1_000);
@@ -226,7 +226,7 @@ describe("releasing", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("does not change a lease that another candidate holds", async () => {
+  it("does not change the lease of another candidate", async () => {
     const { clock, server, candidate } = leaseCandidates();
     candidate("a");
     await clock.advance(100);

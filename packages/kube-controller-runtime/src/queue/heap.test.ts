@@ -13,7 +13,7 @@ const operation = fc.oneof(
 );
 
 describe("Heap", () => {
-  it("always has the smallest item first, whatever was pushed, shifted and deleted before", () => {
+  it("always returns the smallest item first", () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 200 }), (operations) => {
         const heap = new Heap<Item>((a, b) => a.rank - b.rank);

@@ -152,7 +152,7 @@ async function perform(step: Operation, real: ReturnType<typeof startReal>, mode
 }
 
 describe("WorkQueue against its model", () => {
-  it("starts the same keys in the same order as the model, whatever happens when", async () => {
+  it("starts the same keys in the same order as the model", async () => {
     const script = fc.array(operation, { maxLength: 60, size: "max" });
     const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     await fc.assert(

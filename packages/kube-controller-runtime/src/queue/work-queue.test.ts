@@ -29,7 +29,7 @@ function newQueue(random = 1, observer?: QueueObserver) {
 const delays = fc.array(fc.integer({ min: 0, max: 10_000 }), { minLength: 1, maxLength: 20 });
 
 describe("WorkQueue", () => {
-  it("sets no timer in the past, however long it takes to look at the clock", async () => {
+  it("sets no timer in the past, however long reading the clock takes", async () => {
     const clock = new (class extends VirtualClock {
       #looks = 0;
       override monotonic(): number {
@@ -63,7 +63,7 @@ describe("WorkQueue", () => {
     expect(second).toBe("a");
   });
 
-  it("runs a key exactly once more however often it was added while it ran", async () => {
+  it("reruns a key once, regardless of how often it was added while it ran", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), async (times) => {
         const { clock, queue, drain } = newQueue();
@@ -96,7 +96,7 @@ describe("WorkQueue", () => {
     );
   });
 
-  it("lets an event that came during the run win over the requeue the run asked for", async () => {
+  it("prefers an event during the run over the requeue that the run requested", async () => {
     const { queue, drain } = newQueue();
     queue.add("a");
     await queue.take();
@@ -128,7 +128,7 @@ describe("WorkQueue", () => {
     expect(queue.fail("b")).toEqual({ retryInMs: 200, failures: 1 });
   });
 
-  it("runs a failed key at once when an event comes, but does not forget its failures", async () => {
+  it("runs a failed key immediately after an event, but does not forget its failures", async () => {
     const { queue } = newQueue();
     queue.add("a");
     await queue.take();
@@ -169,7 +169,7 @@ describe("WorkQueue", () => {
     expect(await drain()).toEqual(["f1", "f2", "r1", "r2"]);
   });
 
-  it("makes a waiting resync fresh when an event comes for it, and never the reverse", async () => {
+  it("turns a waiting resync into a fresh key after an event, and never the reverse", async () => {
     const { queue, drain } = newQueue();
     for (const key of ["r1", "r2", "r3"]) queue.add(key, { priority: "resync" });
     queue.add("r3");
@@ -189,7 +189,7 @@ describe("WorkQueue", () => {
     expect(await drain()).toEqual(["f", "r2", "r1"]);
   });
 
-  it("starts a resync after at most eight fresh keys, however many events come", async () => {
+  it("starts a resync after at most eight fresh keys, regardless of the number of events", async () => {
     const { queue } = newQueue();
     queue.add("resync", { priority: "resync" });
     const started: string[] = [];
@@ -249,7 +249,7 @@ describe("WorkQueue", () => {
     expect(Math.max(...asked)).toBeLessThan(2 ** 31);
   });
 
-  it("refuses a delay that is not a number, and stays usable", async () => {
+  it("refuses a delay that is not a number, and remains usable", async () => {
     const { queue, drain } = newQueue();
     expect(() => queue.add("a", { afterMs: Number.NaN })).toThrow(RangeError);
     queue.add("b");
@@ -334,7 +334,7 @@ describe("the order in which a fleet is served", () => {
     expect(keys).toEqual(["other", "a", "a", "late", "a"]);
   });
 
-  it("no more than eight are started at a time, and each that ends lets another start", async () => {
+  it("at most eight run at a time, and another starts when one ends", async () => {
     const { clock, queue } = newQueue();
     const keys = served(queue);
     for (const key of names("s", 20)) queue.add(key, { priority: "start" });
@@ -358,7 +358,7 @@ describe("the order in which a fleet is served", () => {
     expect(keys).toEqual(["look", ...names("s", 10)]);
   });
 
-  it("none waits for ever, however many come before it by priority", async () => {
+  it("no key starves, regardless of the number of keys with a higher priority", async () => {
     const { queue } = newQueue();
     queue.add("start", { priority: "start" });
     queue.add("resync", { priority: "resync" });

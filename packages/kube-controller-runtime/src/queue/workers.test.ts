@@ -96,7 +96,7 @@ describe("runWorkers", () => {
     expect(outcomes.map(({ result }) => result)).toEqual(["error", "error"]);
   });
 
-  it("lets a moment pass even when a run asks for the next at once, or for the past", async () => {
+  it("waits for a moment even if a run requests the next one immediately or in the past", async () => {
     const { clock, queue, outcomes } = start(async () => requeue(-5));
     queue.add("a");
     await clock.advance(95);
@@ -110,7 +110,7 @@ describe("runWorkers", () => {
     expect(outcomes.map(({ result }) => result)).toEqual(["error"]);
   });
 
-  it("runs as many keys at once as it has workers, and a slow key holds back no other", async () => {
+  it("runs as many keys concurrently as it has workers, and a slow key delays no other", async () => {
     const running: string[] = [];
     const { queue, outcomes } = start((key) => {
       running.push(key);

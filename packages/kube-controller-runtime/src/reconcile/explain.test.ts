@@ -48,7 +48,7 @@ describe("what an error means for the reader of a condition", () => {
   });
 
   test.each([new TypeError("password is hunter2"), "hunter2", undefined])(
-    "whatever else was thrown keeps its words to itself: %s",
+    "other thrown values are not quoted: %s",
     (error) => {
       const { reason, message } = explain(error);
       expect(reason).toBe("InternalError");

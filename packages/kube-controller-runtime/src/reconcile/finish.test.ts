@@ -79,7 +79,7 @@ describe("while an object starts", () => {
     expect(written).toEqual([]);
   });
 
-  test("it is written once a second at most, whatever it says in between", async () => {
+  test("it is written at most once a second, regardless of the changes in between", async () => {
     for (const turn of Array(80).keys()) {
       elapsedMs = turn * 50;
       await starts({ ...pending, reason: turn % 2 ? "Pending" : "Waiting" });
@@ -117,7 +117,7 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
-  test("a clock that is set back holds nothing back for longer", async () => {
+  test("a clock that is set back causes no longer delay", async () => {
     await starts();
     await end();
     elapsedMs = -3_600_000;

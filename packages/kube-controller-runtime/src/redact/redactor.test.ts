@@ -26,7 +26,7 @@ describe("a text", () => {
     "image ghcr.io/coder/coder@sha256:abc",
     "eyJ is how a JWT begins",
     "the bearer",
-  ])("stays the same: %s", (text) => {
+  ])("is unchanged without a secret: %s", (text) => {
     expect(redactText(text)).toBe(text);
   });
 

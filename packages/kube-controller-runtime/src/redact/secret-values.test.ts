@@ -18,7 +18,7 @@ describe("a known secret is recognized", () => {
     expect(text).toMatch(/^a \[redacted\]\w{0,2}=* b$/);
   });
 
-  test("to its end, however long it is, and as far as the text goes where it is cut", () => {
+  test("completely, at any length, and up to the end of a truncated text", () => {
     const long = Array.from({ length: 2_000 }, (_, at) => `word${at}`).join("");
     const redactor = new Redactor({ secrets: [long] });
     expect(redactor.text(`${long}!`, Number.POSITIVE_INFINITY)).toBe("[redacted]!");

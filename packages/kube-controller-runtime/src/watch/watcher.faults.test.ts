@@ -36,7 +36,7 @@ describe.each([
   ["watches fail with an error event", () => when(watches, answers(200, {}, `${errorEvent(500)}\n`))],
   ["watches fail with an unknown version", () => when(watches, answers(200, {}, `${errorEvent(410)}\n`))],
 ] satisfies [string, (clock: VirtualClock) => Fault][])("while %s", (_, faultOf) => {
-  test("a watcher that is listing asks calmly, goes on asking, and recovers", async () => {
+  test("a watcher that is listing backs off, keeps trying, and recovers", async () => {
     const it = following();
     it.transport.fault = faultOf(it.clock);
     await it.clock.advance(10 * MINUTE);
@@ -47,7 +47,7 @@ describe.each([
     expect(it.seen.slice(it.seen.lastIndexOf("init"))).toEqual(["init", "initApply late", "initDone"]);
   });
 
-  test("a watcher that has listed asks calmly, goes on asking, and misses nothing", async () => {
+  test("a watcher that has listed backs off, keeps trying, and misses nothing", async () => {
     const it = following();
     await it.clock.advance(0);
     it.transport.fault = faultOf(it.clock);

@@ -155,7 +155,7 @@ class World {
   }
 }
 
-test("whatever happens to server and connection, a reader ends with what the server has, in order and without doubles", async () => {
+test("after any failures of server and connection, a reader has the state of the server, in order and without duplicates", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 40 }),

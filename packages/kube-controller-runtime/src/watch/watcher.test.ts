@@ -27,7 +27,7 @@ const streams = ({ path }: { path: string }) => path.includes("sendInitialEvents
 const paths = ({ transport }: Following) => transport.requests.map(({ path }) => path);
 
 describe("the first list", () => {
-  test("comes in one bracket, and what happens afterwards one by one", async () => {
+  test("is delivered in one bracket, and later changes one by one", async () => {
     const it = following();
     await it.other.create(ConfigMap, configMap("before"));
     await it.clock.advance(0);
@@ -40,7 +40,7 @@ describe("the first list", () => {
     expect(it.transport.requests).toHaveLength(1);
   });
 
-  test("takes back what is deleted while it streams in", async () => {
+  test("removes objects that are deleted while it streams", async () => {
     const event = (type: WatchEvent<ConfigMap>["type"], name: string, annotations = {}) => ({
       type,
       object: { metadata: { name, uid: name, resourceVersion: "7", annotations } },
@@ -62,7 +62,7 @@ describe("the first list", () => {
     ["ends the stream without saying that it is complete", when(streams, endsAtOnce), 1_000],
     ["streams objects and never says that these are all", when(streams, silent), 2 * MINUTE],
   ])(
-    "comes page by page from a server that %s, which is asked for a stream only once",
+    "is read in pages from a server that %s, which is asked for a stream only once",
     async (_, fault, withinMs) => {
       const it = following(fault);
       for (let number = 100; number < 700; number++)
@@ -80,7 +80,7 @@ describe("the first list", () => {
     },
   );
 
-  test("comes in smaller pages if a page would exceed the memory limit, and repeats the first page", async () => {
+  test("is read in smaller pages if a page would exceed the memory limit, and repeats the first page", async () => {
     const limits: number[] = [];
     const pageOf = async (_kind: unknown, { limit = 0, continueToken = "" } = {}) => {
       limits.push(limit);
@@ -110,7 +110,7 @@ describe("the first list", () => {
 });
 
 describe("a watch that breaks", () => {
-  test("goes on where it was: nothing is lost and nothing comes twice", async () => {
+  test("continues where it was: no event is lost or duplicated", async () => {
     const it = following();
     await it.clock.advance(0);
     await it.other.create(ConfigMap, configMap("one"));
@@ -199,7 +199,7 @@ describe("a watch that breaks", () => {
     expect(it.transport.requests.length).toBeLessThan(20);
   });
 
-  test("because the server was restored to an older version starts over, and follows what comes then", async () => {
+  test("because the server was restored to an older version starts over, and follows later changes", async () => {
     const it = following();
     await it.other.create(ConfigMap, configMap("kept"));
     const restore = it.api.backUp();

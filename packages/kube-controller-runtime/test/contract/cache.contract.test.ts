@@ -55,7 +55,7 @@ contract("a cache", (api) => {
     return started;
   }
 
-  test("shows an own write at once and never anything older, however fast the writes follow each other", async () => {
+  test("shows an own write immediately and never older state, however fast the writes are", async () => {
     const { cache, changes, writer } = await startSynced();
     for (let write = 0; write < 30; write++) {
       const written = await writer.apply(ConfigMap, configMap("a", { write: String(write) }));
@@ -142,7 +142,7 @@ contract("a cache", (api) => {
     await eventually(() => expect(found("blue")).toEqual([]), soon);
   });
 
-  test("holds the namespaces in its scope and no others", async () => {
+  test("contains only the namespaces in its scope", async () => {
     const others = [await api().newNamespace(), await api().newNamespace()] as const;
     const namespaces = [namespace, others[0]];
     const { cache } = start(ConfigMap, { labelSelector: "cached=yes" }, { namespaces });

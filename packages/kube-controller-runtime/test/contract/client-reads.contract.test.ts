@@ -14,7 +14,7 @@ contract("a client that reads", (api) => {
     data,
   });
 
-  test("what it created comes back with an identity, a version and its kind", async () => {
+  test("a created object is returned with an identity, a version and its kind", async () => {
     const created = await api().client.create(ConfigMap, configMap("read", { a: "1" }));
     const read = await api().client.get(ConfigMap, refOf(created));
     expect(read).toEqual(created);

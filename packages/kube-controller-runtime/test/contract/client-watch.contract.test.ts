@@ -44,7 +44,7 @@ contract("a watch", (api) => {
     await eventually(() => expect(watch.seen).toEqual(["ADDED live"]), TIME_LIMIT);
   });
 
-  test("an object that begins or ceases to match comes or goes, the latter with the version of the change", async () => {
+  test("an object that starts or stops matching is added or deleted, the latter with the version of the change", async () => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     const ref = refOf(await api().other.create(ConfigMap, configMap("mover")));
     const selection = { namespace, labelSelector: "here=yes", resourceVersion };
@@ -81,7 +81,7 @@ contract("a watch", (api) => {
     expect(JSON.stringify(watch.events)).not.toContain("content");
   });
 
-  test("ends by itself when its time is over", async () => {
+  test("ends at its timeout", async () => {
     const { resourceVersion } = await api().client.list(ConfigMap, { namespace });
     const options = { namespace, resourceVersion, timeoutSeconds: 1, idleTimeoutMs: 60_000 };
     const events = await collect(api().client.watch(ConfigMap, options));

@@ -61,7 +61,7 @@ contract("what the runtime writes on its own", (api) => {
     expect(await events()).toHaveLength(1);
   });
 
-  it("a finalizer holds an object until its cleanup is done", async () => {
+  it("a finalizer keeps an object until its cleanup is done", async () => {
     const { client, newNamespace } = api();
     const ref = { namespace: await newNamespace(), name: "x" };
     const object = await client.create(ConfigMap, { metadata: ref });

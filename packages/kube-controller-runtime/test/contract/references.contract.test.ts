@@ -74,7 +74,7 @@ contract("references", (api) => {
     expect(wire).not.toContain(base64("unrelated content ").slice(0, 20));
   });
 
-  test("notify every holder when a missing object appears, and when it goes again", async () => {
+  test("notify every holder when a missing object appears and when it is deleted", async () => {
     const { references, notified, read } = start();
     references.set("x", [ref("late")]);
     references.set("y", [ref("other"), ref("late")]);
@@ -117,7 +117,7 @@ contract("references", (api) => {
     expect(new Set(notified)).toEqual(new Set(["x"]));
   });
 
-  test("never keep an answer that was overtaken, however writes and reads fall together", async () => {
+  test("never keep an outdated response, for any interleaving of writes and reads", async () => {
     const { references, notified, read } = start();
     references.set("x", [ref("busy")]);
     for (let round = 0; round < 20; round++) {

@@ -61,7 +61,7 @@ contract("what an API server stores", (api) => {
       });
     });
 
-    test("has no field that the schema does not know, but where it lets any pass", async () => {
+    test("has only fields of the schema, except where it allows any", async () => {
       const given = { typo: 1, box: { typo: 2 }, free: { anything: { goes: 3 } } };
       expect(await create("unknown", given)).toMatchObject({ free: { anything: { goes: 3 } } });
       const stored = await api().client.get(Widget, { namespace, name: "unknown" });
@@ -106,7 +106,7 @@ contract("what an API server stores", (api) => {
       expect(await failure(work)).toMatchObject({ reason: "Invalid", code: 422 });
     });
 
-    test("is each reference by itself: to apply one leaves those of others", async () => {
+    test("is tracked for each reference: applying one keeps those of others", async () => {
       await api().other.create(ConfigMap, owned("shared", owner("theirs", false)));
       await api().client.apply(ConfigMap, owned("shared", owner("ours", true)));
       const { metadata } = await api().client.apply(ConfigMap, { metadata: { namespace, name: "shared" } });
@@ -131,7 +131,7 @@ contract("what an API server stores", (api) => {
       env: names.map((name) => ({ name, value: "1" })),
     });
 
-    test("is every item by itself: what others added stays, what is no longer applied goes", async () => {
+    test("is tracked for each item: items of others are kept, items that are no longer applied are removed", async () => {
       await api().client.apply(Deployment, deployment("items", [ours("A", "B")]));
       const theirs = [
         { name: "ours", env: [{ name: "THEIRS", value: "1" }] },
@@ -170,7 +170,7 @@ contract("what an API server stores", (api) => {
     expect(await failure(wrong)).toMatchObject({ reason: "BadRequest", code: 400 });
   });
 
-  test("the status of a Deployment counts generations as it is written, and changes none", async () => {
+  test("a status write of a Deployment does not change its generation", async () => {
     const { metadata } = await api().client.create(Deployment, {
       metadata: { namespace, name: "rolled" },
       spec: {

@@ -41,7 +41,7 @@ contract("subresources and dry runs", (api) => {
     expect(isNotFound(await failure(client.get(Pod, ref)))).toBe(true);
   });
 
-  test("a dry run of every write is answered as the write would be, and leaves all as it is", async () => {
+  test("a dry run of every write gets the response of the write, and changes nothing", async () => {
     const { client, other } = api();
     const ref = { namespace: await api().newNamespace(), name: "a" };
     const dry = other.dryRun();

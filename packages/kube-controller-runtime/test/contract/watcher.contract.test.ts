@@ -25,7 +25,7 @@ contract("a watcher", (api) => {
     await follower.hears("delete a=1");
   });
 
-  test("goes on after a broken connection without loss and without doubles", async () => {
+  test("continues after a broken connection without lost or duplicate events", async () => {
     await using follower = follow();
     await follower.hears("init", "initDone");
     await write("a", "1");
@@ -63,7 +63,7 @@ contract("a watcher", (api) => {
     await follower.hears("apply b=1");
   });
 
-  test("of metadata alone hears of every change, but not what it was", async () => {
+  test("of metadata only receives every change without its content", async () => {
     const selection = { namespace: ref("").namespace, labelSelector: "followed=yes", metadataOnly: true };
     await write("a", "1");
     await using follower = new Follower(api(), { selection });

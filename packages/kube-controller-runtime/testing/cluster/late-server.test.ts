@@ -21,7 +21,7 @@ async function lateWayTo(serve: (socket: Socket) => void): Promise<Socket> {
   return socket;
 }
 
-test("an answer of a late server comes whole and in order, and takes the delay both ways", async () => {
+test("a response of a delayed server is complete and in order, and delayed in both directions", async () => {
   const socket = await lateWayTo((client) => client.pipe(client));
   const sent = Array.from({ length: 2_000 }, (_, index) => `line ${index} ${"x".repeat(200)}\n`);
   const startedAt = performance.now();

@@ -16,7 +16,7 @@ afterEach(() => machine.remove());
 const find = () => kubeBinaries(machine.context());
 
 describe("KUBEBUILDER_ASSETS", () => {
-  test("a complete folder is used as it is", async () => {
+  test("a complete folder is used unchanged", async () => {
     const dir = machine.giveAssets(binaryNames);
     expect(Object.values(await find())).toEqual(binaryNames.map((name) => `${dir}/${name}`));
     expect(machine.built).toEqual([]);
@@ -66,7 +66,7 @@ describe("the build", () => {
     expect(machine.built).toEqual([...binaryNames]);
   });
 
-  test("happens once however many processes ask at the same time", async () => {
+  test("happens once, regardless of the number of concurrent processes", async () => {
     const main = fileURLToPath(new URL("main.ts", import.meta.url));
     const runs = [1, 2, 3].map(() => spawn(process.execPath, [main], { env: machine.env, stdio: "ignore" }));
     const codes = await Promise.all(runs.map(async (run) => (await once(run, "exit"))[0]));
@@ -74,7 +74,7 @@ describe("the build", () => {
     expect(machine.built).toEqual([...binaryNames]);
   });
 
-  test("goes on at once when the process that was building is killed", async () => {
+  test("continues immediately when the building process is killed", async () => {
     const go = readFileSync(`${machine.folder}/bin/go`, "utf8");
     machine.installGo(`#!/bin/sh\ntouch ${machine.folder}/started\nexec sleep 600\n`);
     const main = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -124,7 +124,7 @@ describe("the build", () => {
   });
 });
 
-describe("a damaged cache heals itself", () => {
+describe("a damaged cache is rebuilt", () => {
   const damages: Record<string, (file: string) => void> = {
     "a binary cut short": (file) => truncateSync(file, 10),
     "a binary that never got its seal": (file) => rmSync(`${file}.seal.json`),

@@ -19,7 +19,7 @@ describe("what keeps a machine from running a node", () => {
     expect(obstacle(complete)).toBeUndefined();
   });
 
-  test("is its system or its user, whatever is installed", () => {
+  test("is its system or its user, regardless of the installed programs", () => {
     expect(obstacle({ ...complete, platform: "darwin" })).toContain("needs Linux, and this is darwin");
     expect(obstacle({ ...complete, uid: 1000 })).toContain("needs root");
   });

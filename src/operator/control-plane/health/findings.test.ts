@@ -27,7 +27,7 @@ test("with one replica the newest report counts", () => {
 });
 
 describe("with several replicas", () => {
-  test("a finding that one of them has is held while reports alternate", () => {
+  test("a finding of one of them is kept while reports alternate", () => {
     const alternating = Array.from({ length: 50 }, (_, turn) => (turn % 2 ? [slow] : []));
     for (let length = 2; length <= alternating.length; length++)
       expect(heldAfter(2, ...alternating.slice(0, length))).toEqual(["EDB02"]);
@@ -45,7 +45,7 @@ describe("with several replicas", () => {
     expect(codes([report(1, [slow]), ...repeated], 2)).toEqual(["EDB02"]);
   });
 
-  test("each finding is held for itself, as it was last reported", () => {
+  test("each finding is kept separately, as last reported", () => {
     expect(heldAfter(2, [slow], [none])).toEqual(["EPD01", "EDB02"]);
     const before = addReport([], report(1, [slow]), 2);
     const [worse] = addReport(before, report(2, [{ ...slow, isError: true }]), 2);

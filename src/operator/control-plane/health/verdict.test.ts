@@ -17,7 +17,7 @@ test("warnings are named and leave it healthy", () => {
   expect(message).toContain("warning EDB02: the database responds slowly");
 });
 
-test("an error makes it unhealthy, with the part as reason, and comes before warnings", () => {
+test("an error makes it unhealthy, with the part as the reason, and precedes warnings", () => {
   const { status, reason, message } = verdict([slow, unreachable], false);
   expect([status, reason]).toEqual(["False", "AccessURLFailing"]);
   expect(message).toMatch(/error EACS03: .+; warning EDB02: /);

@@ -26,7 +26,7 @@ test.each<{
   { held: ending, verdict: "unclear", wasGood: false, plan: "obtain" },
   { held: unsettled, verdict: "good", wasGood: false, plan: "renew" },
   { held: unsettled, verdict: "rejected", wasGood: true, plan: "obtain" },
-])("$held found $verdict, good before: $wasGood, is to $plan", ({ held, verdict, wasGood, plan }) => {
+])("$held found $verdict, previously good: $wasGood, is to $plan", ({ held, verdict, wasGood, plan }) => {
   const check = verdict && { verdict };
   expect(planToken({ now, held, check, wasGood, database: "unasked" })).toEqual({ do: plan });
 });

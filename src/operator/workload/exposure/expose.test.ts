@@ -137,7 +137,7 @@ describe("a route", () => {
     });
   });
 
-  test("to HTTPS is one of its own, at its own listeners", () => {
+  test("to HTTPS is a separate route on separate listeners", () => {
     const plain = { kind: "ListenerSet" as const, name: "coder", port: 80 };
     const httpsRedirect = { parentRefs: [plain], annotations: { a: "b" } };
     const gateway = { host: "coder.example.com", parentRefs: [{ ...plain, port: 443 }], httpsRedirect };

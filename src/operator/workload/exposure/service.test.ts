@@ -110,7 +110,7 @@ test("a Service without annotations claims none", () => {
   expect(service(served()).spec?.type).toBe("ClusterIP");
 });
 
-test("what the spec says about the Service beyond type and port goes into it, and node ports to their ports", () => {
+test("all Service fields of the spec are applied, with node ports on their ports", () => {
   const spec = {
     type: "LoadBalancer" as const,
     externalTrafficPolicy: "Local" as const,

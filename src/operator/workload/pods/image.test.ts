@@ -12,7 +12,7 @@ test.each([
   expect(isMovingTag(image)).toBe(expected);
 });
 
-test("an image that moves is reported until it is pinned, and then the condition goes", () => {
+test("a moving image is reported until it is pinned, and then the condition is removed", () => {
   const { condition } = reportImage("coder:latest", {});
   expect(condition).toMatchObject({
     status: "False",

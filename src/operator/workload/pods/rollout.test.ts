@@ -79,7 +79,7 @@ describe("a rollout", () => {
     expect(rolloutOf(aDeployment(counts), { pods: [], now: NOW })).toEqual({ state: "moving" });
   });
 
-  test("that was complete before only scales while nothing but the number is missing", () => {
+  test("that was complete is only scaling while nothing but the number of pods differs", () => {
     const conditions = [{ type: "Progressing", status: "True", reason: "NewReplicaSetAvailable" }];
     const growing = aDeployment({ wanted: 4, present: 4, updated: 4, conditions });
     expect(rolloutOf(growing, { pods: [], now: NOW })).toEqual({ state: "scaling" });
@@ -100,7 +100,7 @@ describe("a rollout", () => {
     });
   });
 
-  test("does not stall by what a ReplicaSet of an older template says, and tells all that Pod Security asks for", () => {
+  test("is not stalled by a ReplicaSet of an older template, and lists all violations of Pod Security", () => {
     const message = 'pods "coder-1" is forbidden: exceeded quota';
     const conditions = [{ type: "ReplicaFailure", status: "True", reason: "FailedCreate", message }];
     const seen = { pods: [], now: NOW };
@@ -114,7 +114,7 @@ describe("a rollout", () => {
     );
   });
 
-  test("tells what its pods suffer from beside a refusal, which may be over", () => {
+  test("reports problems of its pods in addition to a refusal, which may be over", () => {
     const pod = aPod("coder-1", { lastState: { terminated: { exitCode: 1 } } });
     const seen = { pods: [pod], now: NOW, refusal: 'pods "x" is forbidden: exceeded quota: small' };
     expect(rolloutOf(stuck, seen)).toMatchObject({
@@ -161,7 +161,7 @@ describe("the cause of a stalled rollout", () => {
     ["a registry that does not have the image", "ErrImagePull", "coder:x: not found", false],
     ["an image without a name", "InvalidImageName", "", false],
     ["a Secret that is missing", "CreateContainerConfigError", 'secret "db" not found', false],
-  ])("may pass by itself or not: %s", (_, reason, message, mayResolve) => {
+  ])("may resolve itself or not: %s", (_, reason, message, mayResolve) => {
     const { mayResolve: found = false } = causeWith(
       aPod("coder-1", { state: { waiting: { reason, message } } }),
     ) as { readonly mayResolve?: boolean };
@@ -244,7 +244,7 @@ describe("the cause of a stalled rollout", () => {
       expect(rolloutOf(aDeployment({}), { pods: [pod], now: settled })).toEqual({ state: "complete" });
     });
 
-    test("is known by the pause that its kubelet made before it, however old the pod is", () => {
+    test("is detected by the kubelet's back-off, regardless of the age of the pod", () => {
       const last = ended("2026-01-01T11:59:30Z", short);
       const running = { state: { running: { startedAt: "2026-01-01T11:59:50Z" } } };
       const pod = aPod("coder-1", { restartCount: 9, ...last, ...running });
@@ -256,7 +256,7 @@ describe("the cause of a stalled rollout", () => {
       });
     });
 
-    test("says nothing of times that are not known, which the API server writes as null", () => {
+    test("omits unknown times, which the API server writes as null", () => {
       const terminated = { exitCode: 1, startedAt: null, finishedAt: null };
       const pod = aPod("coder-1", {
         restartCount: 3,
@@ -384,7 +384,7 @@ describe("the cause of a stalled rollout", () => {
   describe("of a pod that no node takes", () => {
     const causeOf = (message: string) => (causeWith(unscheduled(message)) as { cause?: string }).cause;
 
-    test("leaves out what the scheduler says of preemption, in whichever words", () => {
+    test("omits the scheduler's text about preemption in any wording", () => {
       expect(
         causeOf(
           "0/1 nodes are available: 1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
@@ -419,7 +419,7 @@ describe("the cause of a stalled rollout", () => {
     expect(causeWith(old, aPod("coder-1", { ready: true }))).toEqual({ state: "moving" });
   });
 
-  test("is found whichever of two templates a pod of the youngest second belongs to", () => {
+  test("is found for a pod of either template in the latest second", () => {
     const old = aPod("coder-0", { ready: true });
     old.metadata.labels = { "pod-template-hash": "old" };
     const crashing = aPod("coder-1", { lastState: { terminated: { exitCode: 1 } } });

@@ -22,7 +22,7 @@ test("it is named after the control plane", () => {
   });
 });
 
-test("it takes name, labels and annotations from the spec, but our labels stay ours", () => {
+test("it has name, labels and annotations of the spec, but keeps the operator's labels", () => {
   const spec = {
     name: "runner",
     labels: { team: "platform", "app.kubernetes.io/managed-by": "another" },

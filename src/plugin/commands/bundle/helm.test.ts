@@ -51,7 +51,7 @@ test.each([
   expect(found(config)).toEqual([]);
 });
 
-test("of Helm values, the name or a key of a Secret that exists is not a secret, whatever its field is called", () => {
+test("the name or a key of an existing Secret in Helm values is not a secret, regardless of the field name", () => {
   const config = { databaseSecret: "coder-db", certs: { secrets: [{ name: "ca", key: "ca-bundle.crt" }] } };
   expect(found(config, ["coder-db", "ca-bundle.crt"])).toEqual([]);
 });

@@ -12,13 +12,13 @@ const secret = (data: Record<string, string>): Stored<Secret> => ({
   ),
 });
 
-test("the password of a connection URL is a secret by itself, as written and as meant", () => {
+test("the password of a connection URL is a secret by itself, encoded and decoded", () => {
   const url = "postgres://coder:p%40ssw0rd@db/coder";
   expect(found([secret({ url })])).toEqual([url, "p%40ssw0rd", "p@ssw0rd"]);
   expect(found([secret({ dsn: "host=db password=hunter22" })])).toContain("hunter22");
 });
 
-test("what logs in at a registry is a secret by itself", () => {
+test("the credentials of a registry are secrets by themselves", () => {
   const login = { username: "robot", password: "of-the-registry", auth: "cm9ib3Q6b2Y=" };
   const text = JSON.stringify({ auths: { "registry.example.com": login } });
   expect(found([secret({ ".dockerconfigjson": text })])).toEqual([text, "of-the-registry", "cm9ib3Q6b2Y="]);

@@ -47,7 +47,7 @@ describe("a release from its Secret", () => {
     ["is empty", "", /not valid JSON/],
     ["is of another chart", kept({ chart: { metadata: { name: "postgres" } } }), /chart "postgres"/],
     ["is of no chart", kept([1, 2, 3]), /chart ""/],
-  ])("that %s is refused in words that quote none of it", (_, data, words) => {
+  ])("that %s is refused without being quoted", (_, data, words) => {
     let message = "";
     try {
       decodeRelease(data);
@@ -59,7 +59,7 @@ describe("a release from its Secret", () => {
     expect(message).not.toContain(marked);
   });
 
-  test("that is nested without end is refused before it ends the program", () => {
+  test("that is nested endlessly is refused before it crashes the program", () => {
     const deep = `{"chart":${JSON.stringify(chart)},"config":${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}}`;
     expect(() => decodeRelease(base64(base64(gzipSync(deep))))).toThrow(/nested more than 64 levels/);
   });

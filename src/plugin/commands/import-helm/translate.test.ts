@@ -26,7 +26,7 @@ test("the image's tag is the chart's version where the values have none, and unk
   expect(() => translate(unknown)).toThrow(/--chart coder@2\.26\.0/);
 });
 
-test("a control plane has the name of the chart's Service, whatever the release is called", () => {
+test("a control plane has the name of the chart's Service, regardless of the release name", () => {
   expect(translate(releaseOf({})).manifest.metadata).toEqual({ name: "coder", namespace: "dev" });
   expect(translate(releaseOf({}, "provisioner")).manifest.metadata).toEqual({
     name: "mine",
@@ -76,7 +76,7 @@ describe("daemons", () => {
 });
 
 describe("the printed manifest", () => {
-  test("is YAML of the same object, whatever values are called", () => {
+  test("is YAML of the same object for any names of values", () => {
     const given = { "a\nkind: Secret\n#": { "b\u2028c": 1 }, coder: { podAnnotations: { a: "x \ny\t\n" } } };
     const text = textOf(given);
     expect(parse(text)).toEqual(translate(releaseOf(given)).manifest);
@@ -93,7 +93,7 @@ describe("the printed manifest", () => {
     expect(textOf(given)).toContain("postgres://a:s3cr3t@db/c");
   });
 
-  test("stays readable for thousands of unknown values", () => {
+  test("remains readable with thousands of unknown values", () => {
     const given = Object.fromEntries(
       Array.from({ length: 5_000 }, (_, at) => [`v${at}`.padEnd(900, "x"), 1]),
     );
