@@ -71,8 +71,7 @@ describe("the page of conditions and reasons", () => {
     ["CoderControlPlane", types[0]],
     ["CoderProvisioner", types[1]],
     ["CoderWorkspaceProxy", types[2]],
-    ["CoderOrganization", types[3]],
-    ["CoderGroup", types[3]],
+    ["CoderOrganization and CoderGroup", types[3]],
   ])("has the conditions of %s, in the order in which they come", (kind, conditions) => {
     expect(explained(kind)).toEqual(conditions);
   });

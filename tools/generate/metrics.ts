@@ -27,14 +27,26 @@ export function metricsPage(): string {
     "# Metrics",
     "Metrics that the operator serves at `/metrics` on port 8080. The chart's [dashboard and alerts](../monitoring.md) use them.",
     "## Objects",
-    "Time series of each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy. Only the leader exports them, so sums over replicas count each object once. The next scrape omits deleted objects.",
-    metricTable(all.filter(ofObject)),
+    "Gauges of each CoderControlPlane, CoderProvisioner and CoderWorkspaceProxy, with the labels `kind`, `namespace` and `name`. Only the leader exports them, so sums over replicas count each object once. The next scrape omits deleted objects.",
+    objectTable(all.filter(ofObject)),
     "## The operator",
     metricTable(all.filter((metric) => isOurs(metric) && !ofObject(metric))),
     "## Well-known names",
     "These have the names of client-go's work queues and of common client libraries, so that existing dashboards show them.",
     metricTable(all.filter((metric) => !isOurs(metric))),
   ].join("\n\n");
+}
+
+const OBJECT_LABELS: readonly string[] = ["kind", "namespace", "name"];
+
+function objectTable(rows: readonly Described[]): string {
+  return table(
+    ["Metric", "Other labels", "Meaning"],
+    rows.map(({ name, labelNames, help }) => {
+      const others = labelNames.filter((label) => !OBJECT_LABELS.includes(label));
+      return [code(name), others.map(code).join(", "), help];
+    }),
+  );
 }
 
 function metricTable(rows: readonly Described[]): string {

@@ -27,7 +27,7 @@ describe("referencePage", () => {
 
   it("marks required fields and shows defaults and constraints", () => {
     expect(row("spec.controlPlaneRef")).toContain("(required)");
-    expect(row("spec.bootstrap.credentialsSecretRef.key")).toContain('`"token"`');
+    expect(row("spec.bootstrap.credentialsSecretRef.key")).toContain("Defaults to `token`.");
     expect(row("spec.organizationName")).toContain("At most 128 characters.");
     expect(row("spec.key.name")).toContain("Rule: must be at most 64 characters");
   });

@@ -14,7 +14,7 @@ export function referencePage(resource: ResourceDefinition, common: readonly Fie
     `# ${kind.kind}`,
     description,
     `\`${kind.apiVersion}\`, short name \`${shortName}\`, category \`coder\`. Types named core/v1 or meta/v1 are Kubernetes types; \`kubectl explain ${singular}.spec\` describes all their fields.`,
-    "Unless stated otherwise, a string has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. Stored objects that exceed a limit keep working until that field is changed.",
+    `Fields have [limits](${COMMON_FIELDS}#limits).`,
     "## Spec",
     ...fieldSection(resource, "spec", common),
     "## Status",
@@ -67,6 +67,8 @@ export function commonFieldsPage(common: readonly FieldGroup[]): string {
   return [
     "# Common fields",
     "Fields that several kinds have with the same meaning. The pages of the kinds list their other fields.",
+    "## Limits",
+    "Unless stated otherwise, a string has at most 32 KiB, the value of an environment variable 128 KiB, a list 256 items (variables, arguments and values of selectors 1,024; volumes 128) and a map 256 keys. Names of objects, keys in their data and host names have 1 to 253 characters. Stored objects that exceed a limit keep working until that field is changed.",
     ...[...byKinds].flatMap(([kinds, groups]) => [
       `## ${kinds}`,
       table(
@@ -78,22 +80,31 @@ export function commonFieldsPage(common: readonly FieldGroup[]): string {
 }
 
 export function permissionsPage(permissions: readonly ResourcePermission[]): string {
+  const same = Map.groupBy(permissions, ({ group, verbs, reasons }) =>
+    JSON.stringify([group, verbs, reasons]),
+  );
   return [
     "# Permissions of the operator",
     "The rights of the ClusterRole in `config/rbac/clusterrole.yaml`, with reasons.",
     table(
       ["API group", "Resource", "Verbs", "Because the operator"],
-      permissions.map(({ group, resource, verbs, reasons }) => [
-        group || "core",
-        code(resource),
-        verbs.join(", "),
-        reasons.join("; "),
-      ]),
+      [...same.values()].flatMap(([first, ...others]) =>
+        first
+          ? [
+              [
+                first.group || "core",
+                [first, ...others].map(({ resource }) => code(resource)).join(", "),
+                first.verbs.join(", "),
+                first.reasons.join("; "),
+              ],
+            ]
+          : [],
+      ),
     ),
   ].join("\n\n");
 }
 
-const HEADER = ["Field", "Type", "Default", "Description"];
+const HEADER = ["Field", "Type", "Description"];
 
 function fieldSection(
   resource: ResourceDefinition,
@@ -131,13 +142,22 @@ function fieldRows(schema: Schema, path: string): string[][] {
       const row = [
         code(fieldPath) + required,
         typeName(field),
-        field.default === undefined ? "" : code(JSON.stringify(field.default)),
-        [field.description ?? "", ...constraints(field)].join(" "),
+        [field.description ?? "", ...defaultOf(field), ...constraints(field)].join(" "),
       ];
       const inner = field.items ?? field;
       return [row, ...fieldRows(inner, field.items ? `${fieldPath}[]` : fieldPath)];
     });
 }
+
+/** Unless the description names it. `{}` means the defaults of the fields below. */
+function defaultOf({ default: value, description = "" }: Schema): string[] {
+  const text = JSON.stringify(value);
+  const isKnown = text === undefined || text === "{}" || description.includes("Defaults to");
+  return isKnown ? [] : [`Defaults to ${code(text)}.`];
+}
+
+/** Of names, which the page of common fields describes. */
+const MAX_NAME_LENGTH = 253;
 
 /** `core/v1 EnvVar[]`, `string[]`, `map of string`: types in readable form. */
 export function typeName(schema: Schema): string {
@@ -156,13 +176,14 @@ function kubernetesName(reference: string): string {
 function constraints(schema: Schema): string[] {
   const { enum: words, minimum, maximum, minLength, maxLength, minItems, maxItems, items } = schema;
   const ruled = (schema["x-kubernetes-validations"] ?? []) as readonly Rule[];
+  const isName = minLength === 1 && maxLength === MAX_NAME_LENGTH;
   const ofItems = items && !items.$ref ? constraints(items) : [];
   return [
     ...(Array.isArray(words) ? [`One of ${words.map(code).join(", ")}.`] : []),
     ...(minimum !== undefined && maximum !== undefined ? [`From ${minimum} to ${maximum}.`] : []),
     ...(minimum !== undefined && maximum === undefined ? [`At least ${minimum}.`] : []),
-    ...(minLength === undefined ? [] : ["Not empty."]),
-    ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
+    ...(minLength === undefined || isName ? [] : ["Not empty."]),
+    ...(maxLength === undefined || isName ? [] : [`At most ${maxLength} characters.`]),
     ...(minItems === undefined ? [] : [`At least ${minItems}.`]),
     ...(maxItems === undefined ? [] : [`At most ${maxItems}.`]),
     ...ruled.map(({ message }) => `Rule: ${message}.`),

@@ -9,7 +9,7 @@ export function page(described: readonly { readonly broken: BrokenObject; readon
     [`## ${broken.title}`, block("yaml", manifest(broken)), block("text", text), broken.remedy].join("\n\n"),
   );
   const intro =
-    "Excerpts of `kubectl describe` for objects that do not work, with the conditions and the event that say why, and the\nsolution. `Ready` repeats the first condition that is part of it. A test breaks these objects on a real API server and writes\nthis page. [Conditions and reasons](conditions.md) explains all reasons.";
+    "Excerpts of `kubectl describe` for objects that do not work, with the conditions and the event that say why (`…` is the\nmessage of a condition), and the solution. `Ready` repeats the first condition that is part of it. A test breaks these objects\non a real API server and writes this page. [Conditions and reasons](conditions.md) explains all reasons.";
   return `${["# Broken objects", intro, ...sections].join("\n\n")}\n`;
 }
 
@@ -30,7 +30,10 @@ export function excerpt(output: string, { shows, reason }: BrokenObject, namespa
   const shown = shows.flatMap((type) => conditions.find((condition) => condition.type === type)?.lines ?? []);
   const events = eventsIn(lines.slice(from(/^Events:/) + 1)).filter((event) => event.reason === reason);
   const [event] = events;
-  const table = event ? ["Events:", `  ${event.kind}  ${event.reason}  ${event.message}`] : [];
+  const isRepeated = event && shown.some((line) => line.endsWith(event.message));
+  const table = event
+    ? ["Events:", `  ${event.kind}  ${event.reason}  ${isRepeated ? "…" : event.message}`]
+    : [];
   return [...head, "Status:", "  Conditions:", ...shown, ...table].join("\n");
 }
 
