@@ -1,7 +1,13 @@
 import { findCondition, type Kind } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Condition } from "../../src/api/v1alpha1/common.ts";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderOrganization,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../src/api/v1alpha1/kinds.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
 import { type BrokenObject, brokenObjects } from "./broken-objects/cases.ts";
 import { Fixture } from "./broken-objects/fixture.ts";
@@ -15,6 +21,8 @@ const kinds: Record<BrokenObject["kind"], Kind> = {
   CoderControlPlane,
   CoderProvisioner,
   CoderWorkspaceProxy,
+  CoderOrganization,
+  CoderGroup,
 };
 
 let stage: Stage;

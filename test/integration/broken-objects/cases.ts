@@ -1,10 +1,16 @@
 import { Service } from "kube-controller-runtime";
+import { fakeLicense } from "../../../lab/coderd/licenses.ts";
 import type { Fixture } from "./fixture.ts";
 
 /** Something that is wrong with an object, and what a person sees of it. */
 export interface BrokenObject {
   readonly title: string;
-  readonly kind: "CoderControlPlane" | "CoderProvisioner" | "CoderWorkspaceProxy";
+  readonly kind:
+    | "CoderControlPlane"
+    | "CoderProvisioner"
+    | "CoderWorkspaceProxy"
+    | "CoderOrganization"
+    | "CoderGroup";
   readonly name: string;
   readonly spec: object;
   /** The conditions that show it; the first has this reason. */
@@ -21,6 +27,8 @@ const database = {
   valueFrom: { secretKeyRef: { name: "coder-db", key: "url" } },
 };
 const ownToken = { tokenSecretRef: { name: "owner-token" } };
+/** The page quotes it. */
+const GROUP_ID = "1d4c6f0e-7d0b-4a57-9d2e-52c1e9a0f5b8";
 const image = "ghcr.io/coder/coder:v2.36.1";
 const deployed = ["DeploymentReady"] as const;
 
@@ -174,4 +182,48 @@ const coderd: readonly BrokenObject[] = [
   },
 ];
 
-export const brokenObjects: readonly BrokenObject[] = [...pods, ...cluster, ...coderd];
+const inside: readonly BrokenObject[] = [
+  {
+    title: "A first admin without its password",
+    kind: "CoderControlPlane",
+    name: "passwordless",
+    spec: {
+      image,
+      firstAdmin: { email: "admin@example.com", passwordSecretRef: { name: "coder-admin" } },
+      operatorAccess: { disabled: true },
+    },
+    shows: ["FirstAdminReady"],
+    reason: "SecretMissing",
+    remedy: "Create the Secret. The operator then creates the user, and exposes coderd if the spec says so.",
+    before: (fixture) => fixture.coderd("passwordless", { isEmpty: true }),
+    happens: (fixture) => fixture.serve("passwordless"),
+  },
+  {
+    title: "An organization without a license",
+    kind: "CoderOrganization",
+    name: "research",
+    spec: { controlPlaneRef: { name: "unlicensed" } },
+    shows: ["Synced", "Stalled"],
+    reason: "NotEntitled",
+    remedy:
+      "Upload a license that includes the feature in the message, which the operator notices by itself.",
+  },
+  {
+    title: "A group that exists already",
+    kind: "CoderGroup",
+    name: "engineers",
+    spec: { controlPlaneRef: { name: "licensed" } },
+    shows: ["Synced", "Conflict", "Stalled"],
+    reason: "ExistsAlready",
+    remedy: "Set `spec.adopt: true` to take the group over, or choose another `spec.name`.",
+    before: async (fixture) => {
+      const deployment = await fixture.coderd("licensed");
+      deployment.addLicense(fakeLicense({ now: fixture.stage.clock.now() }));
+      deployment.inside.addGroup(deployment.organizations[0]?.id ?? "", "engineers", { id: GROUP_ID });
+      await fixture.stage.create("licensed", { image, extraEnv: [database], operatorAccess: ownToken });
+      await fixture.serve("licensed");
+    },
+  },
+];
+
+export const brokenObjects: readonly BrokenObject[] = [...pods, ...cluster, ...coderd, ...inside];

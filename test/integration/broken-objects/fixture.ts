@@ -1,5 +1,6 @@
 import { Deployment, Pod } from "kube-controller-runtime";
 import { StaticAccounts } from "../../../lab/coderd/accounts.ts";
+import type { CoderdDeployment, DeploymentOptions } from "../../../lab/coderd/deployment.ts";
 import { commonLabels, identityOf } from "../../../src/operator/names.ts";
 import type { Stage } from "../control-plane/stage.ts";
 
@@ -16,12 +17,12 @@ export class Fixture {
   }
 
   /** A coderd without a license behind the Service of a control plane, and a token for it. */
-  async coderd(name: string): Promise<void> {
+  async coderd(name: string, options: DeploymentOptions = {}): Promise<CoderdDeployment> {
     const accounts = new StaticAccounts();
     accounts.add(TOKEN, { owner: true });
     const host = `${name}.${this.stage.namespace}.svc.cluster.local`;
-    this.stage.world.coderds.add({ accounts }, { host });
     await this.stage.putSecret("owner-token", { token: TOKEN });
+    return this.stage.world.coderds.add({ accounts, ...options }, { host });
   }
 
   /** The pods of a control plane are ready. */
