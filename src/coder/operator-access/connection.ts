@@ -80,6 +80,14 @@ export class DatabaseConnection extends Duplex {
     this.#wire.write(chunk, done);
   }
 
+  /** The driver corks the messages of a query: sent one by one, each would be a packet and a TLS record. */
+  override _writev(
+    chunks: readonly { readonly chunk: Buffer }[],
+    done: (error?: Error | null) => void,
+  ): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "binary", done);
+  }
+
   override _final(done: () => void): void {
     this.#wire.end(done);
   }

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, Socket } from "node:net";
 import { LeaderFence, NotLeaderError } from "kube-controller-runtime";
 import { eventually } from "kube-controller-runtime/testing";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { ConnectionSettings } from "./connection-url.ts";
 import { connectPostgres } from "./session.ts";
 
@@ -67,4 +67,21 @@ test("no connection is opened once leadership is lost", async () => {
   state.leads = false;
   await expect(connectPostgres(settings, false, fence)).rejects.toThrow(NotLeaderError);
   expect(connections).toEqual([]);
+});
+
+test("all messages of a query are sent in one write", async () => {
+  const { settings, received, connections } = await silentDatabase();
+  const { fence } = leading();
+  const connecting = connectPostgres(settings, false, fence);
+  await eventually(() => expect(received).toHaveLength(1), { withinMs: 5_000 });
+  // AuthenticationOk and ReadyForQuery.
+  connections[0]?.write(Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 90, 0, 0, 0, 5, 73]));
+  const session = await connecting;
+  const writes = vi.spyOn(Socket.prototype, "write");
+  onTestFinished(() => writes.mockRestore());
+  const answer = session.query("SELECT $1", ["1"]).catch(() => undefined);
+  await eventually(() => expect(received).toHaveLength(2), { withinMs: 5_000 });
+  expect(writes).toHaveBeenCalledTimes(1);
+  fence.close(new NotLeaderError("over"));
+  await answer;
 });
