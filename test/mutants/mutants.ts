@@ -20,6 +20,14 @@ export const mutants: readonly Mutant[] = [
     tests: ["packages/kube-controller-runtime/src/watch"],
   },
   {
+    guard:
+      "cache: a change of another client that the watch reports during an own write is not taken for the own one",
+    file: "packages/kube-controller-runtime/src/cache/store.ts",
+    from: "return isResult && isExplainedBy(sent, { before, after, managers });",
+    to: "return isResult;",
+    tests: ["packages/kube-controller-runtime/src/cache"],
+  },
+  {
     guard: "leader: a suspended machine, which only the wall clock shows, no longer leads",
     file: "packages/kube-controller-runtime/src/leader/leader.ts",
     from: "Math.max(clock.now() - this.#claim.wall, clock.monotonic() - this.#claim.monotonic)",

@@ -168,6 +168,18 @@ describe("an own write that the watch reports before the response arrives", () =
     expect(changes.slice(1)).toEqual(["watch updated a@11", "we updated a@12", "watch updated a@13"]);
   });
 
+  test("and that changed nothing itself leaves the change before it to its author", () => {
+    const { store, list, feed, changes } = newStore();
+    list(10, object(5));
+    store.beginWrite("n/a");
+    const { metadata, data } = object(11);
+    const theirs = { metadata, data: { ...data, theirs: "new" } };
+    feed({ type: "apply", object: theirs });
+    store.remember(theirs, { by: "fields", fields: { data } });
+    store.endWrite("n/a");
+    expect(changes.slice(1)).toEqual(["watch updated a@11"]);
+  });
+
   test("is reported as a change of another client if the write fails", () => {
     const { store, list, feed, changes } = newStore();
     list(10, object(5));
