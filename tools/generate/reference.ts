@@ -32,27 +32,36 @@ export function referencePage(resource: ResourceDefinition, common: readonly Fie
   ].join("\n\n");
 }
 
-/** A field right below the spec or the status, with the rows of all fields in it. */
+/** A field of the spec or the status, with the rows of all fields in it. */
 export interface FieldGroup {
   readonly path: string;
   readonly rows: readonly (readonly string[])[];
   readonly kinds: readonly string[];
 }
 
-/** Fields that are the same in several kinds, down to the last word. */
+/** A smaller field of an otherwise different one is not worth a reference to another page. */
+const MIN_INNER_ROWS = 5;
+
+/** Fields that are the same in several kinds, down to the last word, at the top or one level below. */
 export function commonFields(resources: readonly ResourceDefinition[]): FieldGroup[] {
-  const all = resources.flatMap((resource) => [
-    ...groupsOf(resource, "spec"),
-    ...groupsOf(resource, "status"),
-  ]);
-  const same = Map.groupBy(all, ({ rows }) => JSON.stringify(rows));
-  return [...same.values()]
-    .flatMap(([first, ...others]) =>
-      first && others.length > 0
-        ? [{ ...first, kinds: [first, ...others].flatMap(({ kinds }) => kinds) }]
-        : [],
-    )
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const all = (depth: number) =>
+    resources.flatMap((resource) => [
+      ...groupsOf(resource, "spec", depth),
+      ...groupsOf(resource, "status", depth),
+    ]);
+  const top = sameGroups(all(1));
+  const paths = new Set(top.map(({ path }) => path));
+  const inner = all(2).filter(
+    ({ path, rows }) => path && rows.length >= MIN_INNER_ROWS && !paths.has(path.split(".", 2).join(".")),
+  );
+  return [...top, ...sameGroups(inner)].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function sameGroups(groups: readonly FieldGroup[]): FieldGroup[] {
+  const same = Map.groupBy(groups, ({ rows }) => JSON.stringify(rows));
+  return [...same.values()].flatMap(([first, ...others]) =>
+    first && others.length > 0 ? [{ ...first, kinds: [first, ...others].flatMap(({ kinds }) => kinds) }] : [],
+  );
 }
 
 /** The page of fields that several kinds have, those of the most kinds first. */
@@ -112,25 +121,28 @@ function fieldSection(
   common: readonly FieldGroup[],
 ): string[] {
   const { kind } = resource.kind;
-  const shared = new Set(common.filter(({ kinds }) => kinds.includes(kind)).map(({ path }) => path));
-  const groups = groupsOf(resource, part);
-  const own = groups.filter(({ path }) => !shared.has(path));
-  const names = groups
-    .filter(({ path }) => shared.has(path))
-    .map(({ path }) => code(path.slice(part.length + 1)));
+  const shared = common.filter(({ path, kinds }) => kinds.includes(kind) && path.startsWith(`${part}.`));
+  const sharedRows = new Set(shared.flatMap(({ rows }) => rows.map(([field]) => field)));
+  const rows = fieldRows(plainSchema(resource[part]), part);
+  const names = shared.map(({ path }) => code(path.slice(part.length + 1)));
   return [
     table(
       HEADER,
-      own.flatMap(({ rows }) => rows),
+      rows.filter(([field]) => !sharedRows.has(field)),
     ),
     ...(names.length > 0 ? [`[Common fields](${COMMON_FIELDS}): ${names.join(", ")}.`] : []),
   ];
 }
 
-function groupsOf(resource: ResourceDefinition, part: "spec" | "status"): FieldGroup[] {
+function groupsOf(resource: ResourceDefinition, part: "spec" | "status", depth: number): FieldGroup[] {
   const rows = fieldRows(plainSchema(resource[part]), part);
-  const topOf = ([field = ""]: readonly string[]) => /^`(\w+\.\w+)/.exec(field)?.[1] ?? "";
-  return [...Map.groupBy(rows, topOf)].map(([path, of]) => ({ path, rows: of, kinds: [resource.kind.kind] }));
+  const pattern = new RegExp(`^\`(\\w+(?:\\.\\w+){${depth}})`);
+  const pathOf = ([field = ""]: readonly string[]) => pattern.exec(field)?.[1] ?? "";
+  return [...Map.groupBy(rows, pathOf)].map(([path, of]) => ({
+    path,
+    rows: of,
+    kinds: [resource.kind.kind],
+  }));
 }
 
 function fieldRows(schema: Schema, path: string): string[][] {
