@@ -24,19 +24,27 @@ export function table({ title, figures }: WorkloadResult): string {
 
 /** All results as a part of a page. */
 export function markdown(results: readonly WorkloadResult[]): string {
-  return results.flatMap(section).join("\n");
+  const machines = [...new Set(results.map(({ machine }) => describeMachine(machine)))];
+  const numbered = machines.map((machine, index) => `- Machine ${index + 1}: ${machine}`);
+  return [...numbered, "", ...results.flatMap((result) => section(result, machines))].join("\n");
 }
 
-function section({ workload, title, measuredAt, machine, figures }: WorkloadResult): string[] {
-  const { processor, cores, memoryGB, system, node, kubernetes } = machine;
-  const where = `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
+function describeMachine({ processor, cores, memoryGB, system, node, kubernetes }: Machine): string {
+  return `${cores} × ${processor}, ${memoryGB} GB, ${system}, Node ${node}, Kubernetes ${kubernetes}`;
+}
+
+function section(
+  { workload, title, measuredAt, machine, figures }: WorkloadResult,
+  machines: readonly string[],
+): string[] {
+  const number = machines.indexOf(describeMachine(machine)) + 1;
   const date = measuredAt.slice(0, "2026-01-01".length);
   const cases = [...new Set(figures.flatMap(({ what }) => splitCase(what)?.of ?? []))];
   const isCompared = cases.length > 1;
   return [
     `### ${title}`,
     "",
-    `\`${workload}\`, ${date}, on ${where}.`,
+    `\`${workload}\`, ${date}, machine ${number}.`,
     "",
     ...(isCompared ? comparison(cases, figures) : []),
     ...plainTable(isCompared ? figures.filter(({ what }) => !splitCase(what)) : figures),

@@ -12,6 +12,7 @@ export function repositoryLinks(markdown: MarkdownRenderer, repository: Reposito
       let outside = false;
       for (const token of children ?? []) {
         if (token.type === "image") token.attrSet("src", withinSite(token.attrGet("src") ?? ""));
+        if (token.type === "link_open") token.attrSet("href", withinSite(token.attrGet("href") ?? ""));
         const path = token.type === "link_open" && outsidePath(token.attrGet("href") ?? "", env.relativePath);
         if (path && repository) token.attrSet("href", repository.file(path));
         else if (path) {
@@ -27,9 +28,9 @@ export function repositoryLinks(markdown: MarkdownRenderer, repository: Reposito
   });
 }
 
-/** Pages at the root of the repository, which the site includes, name its images from there. */
-function withinSite(image: string): string {
-  return image.startsWith("docs/") ? `./${image.slice("docs/".length)}` : image;
+/** Pages at the root of the repository, which the site includes, name its images and pages from there. */
+function withinSite(path: string): string {
+  return path.startsWith("docs/") ? `./${path.slice("docs/".length)}` : path;
 }
 
 /** Where in the repository a link leads, if that is outside the site. */
