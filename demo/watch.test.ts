@@ -43,7 +43,7 @@ describe("the demo", () => {
     );
   });
 
-  test("looks no more once it is asked to end", async () => {
+  test("stops after it is asked to end", async () => {
     const { clock, stop, over, looked } = demo([[blocked]]);
     await clock.advance(100);
     stop.abort();

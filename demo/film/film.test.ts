@@ -31,7 +31,7 @@ describe("a film", () => {
     expect(timesOf(svg, "stays")).toBe("0% { visibility: visible } 100% { visibility: hidden }");
   });
 
-  test("shows its last frame alone to those who ask for less motion", () => {
+  test("shows only its last frame with reduced motion", () => {
     const svg = filmSvg({ ...film, frames: [frame(0, "early"), frame(500, "late")] });
     expect(svg).toMatch(/class="line last"[^>]*><text [^>]*>late</);
     expect(svg).toMatch(/class="line"[^>]*><text [^>]*>early</);

@@ -34,7 +34,7 @@ describe("a live screen", () => {
     ]);
   });
 
-  test("never draws more than fits, because what has scrolled away can't be erased", () => {
+  test("never draws more than fits, because scrolled lines can't be erased", () => {
     const terminal = new Terminal(5);
     new LiveScreen(terminal).draw(() => lines(100));
     expect(terminal.written.join("").split("\n")).toHaveLength(5);

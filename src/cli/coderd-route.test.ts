@@ -31,7 +31,7 @@ test("direct connects to the URL itself", async () => {
   });
 });
 
-test("a fixed address stands for every coderd, and the Host header distinguishes them", async () => {
+test("a fixed address is used for every coderd, and the Host header distinguishes them", async () => {
   const route = coderdRoute("http://127.0.0.1:3000/coder/", credentials());
   expect(await route(coderd)).toEqual({
     origin: "http://127.0.0.1:3000",

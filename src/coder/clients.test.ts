@@ -160,7 +160,7 @@ describe("a rate-limited coderd", () => {
     for (let request = 0; request < 5; request++) success(await coder.currentUser());
   });
 
-  it("is asked without the bypass once it refused it to a token, and from then on", async () => {
+  it("is requested without the bypass once it has rejected it for a token", async () => {
     await start({ requestsPerMinute: 100 });
     const member = clients.client({ url: server.url, token: MEMBER });
     success(await member.currentUser());

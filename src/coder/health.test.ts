@@ -35,7 +35,7 @@ describe("of a section", () => {
     ]);
   });
 
-  test("nothing counts while it is ok, or after people have dismissed it", () => {
+  test("nothing counts while it is ok, or after users have dismissed it", () => {
     const warnings = [{ code: "EDB02", message: "" }];
     expect(read({ database: { severity: "ok", warnings } })).toEqual([]);
     expect(read({ database: { severity: "error", warnings, dismissed: true } })).toEqual([]);

@@ -77,7 +77,7 @@ describe("the jobs of an organization", () => {
     ]);
   });
 
-  it("come with people's before prebuilds in the order of the queue", async () => {
+  it("list builds of users before prebuilds, in the order of the queue", async () => {
     const prebuild = deployment.jobs.submit({ organization, isPrebuild: true });
     await clock.advance(1_000);
     const person = deployment.jobs.submit({ organization });

@@ -52,13 +52,13 @@ describe("a registered proxy", () => {
     return answer.ok ? answer.value : answer.failure.kind;
   };
 
-  test("is let in with its token, and not with another", async () => {
+  test("is accepted with its token, and not with another", async () => {
     expect(await accepted(token)).toBe(true);
     expect(await accepted(`${proxyOfToken(token)}:${secret}`)).toBe(false);
     expect(await accepted(`${id}:${secret}`)).toBe(false);
   });
 
-  test("is not let in with a token that was replaced", async () => {
+  test("is rejected with a replaced token", async () => {
     await coder.regenerateProxyToken(proxyOfToken(token) ?? "", {
       name: "sydney",
       displayName: "",
@@ -67,7 +67,7 @@ describe("a registered proxy", () => {
     expect(await accepted(token)).toBe(false);
   });
 
-  test("is let in by a coderd that does not know the route that is asked for", async () => {
+  test("is accepted by a coderd that does not know the requested route", async () => {
     const body = { message: "Route not found." };
     deployment.faults.inject({ fault: { kind: "answer", status: 404, body }, on: /crypto-keys/ });
     expect(await accepted(token)).toBe(true);

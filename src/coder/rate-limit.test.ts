@@ -22,7 +22,7 @@ describe("the delay after a rate-limited answer", () => {
       expect(rateLimitDelay(0, 60_000, random)).toBeGreaterThanOrEqual(60_000);
   });
 
-  it("still grows while coderd asks for less", () => {
+  it("still grows while coderd requests less", () => {
     expect(rateLimitDelay(5, 1_000, shortest)).toBe(32_000);
   });
 });
@@ -35,11 +35,11 @@ describe("a Retry-After header", () => {
     expect(retryAfterMs(new Date(now + 30_000).toUTCString(), now)).toBe(30_000);
   });
 
-  it("in the past asks for no delay", () => {
+  it("in the past requests no delay", () => {
     expect(retryAfterMs(new Date(now - 30_000).toUTCString(), now)).toBe(0);
   });
 
-  it("that is missing or nonsense asks for nothing", () => {
+  it("that is missing or invalid requests nothing", () => {
     expect(retryAfterMs(undefined, now)).toBeUndefined();
     expect(retryAfterMs("soon", now)).toBeUndefined();
   });

@@ -94,7 +94,7 @@ describe("the simulator", () => {
     expect(shape(outcome.reply.body)).toEqual(shape(recorded));
   });
 
-  it("pages, and shows nothing of other organizations or to people who may see nothing", async () => {
+  it("is paged, without other organizations, and empty for users without permission", async () => {
     deployment.workspaces = Array.from({ length: 120 }, () => ({
       ...stopped,
       organization,

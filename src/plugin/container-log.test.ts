@@ -23,7 +23,7 @@ function kubelet(log: readonly string[]) {
   return { text, asked };
 }
 
-test("a log that fits is asked for once", async () => {
+test("a log that fits is requested once", async () => {
   const { text, asked } = kubelet(["a", "b", "c"]);
   expect(await readLogEnd({ text }, { ...end, lines: 2, previous: true })).toBe("b\nc\n");
   expect(asked.map(String)).toEqual([

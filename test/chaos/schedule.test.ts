@@ -92,7 +92,7 @@ test("a name that a user chose is never chosen twice", () => {
   }
 });
 
-test("a schedule that is to heal quickly has nothing in it that falls silent", () => {
+test("a schedule with quick recovery contains no silent fault", () => {
   for (const seed of SEEDS) {
     const lines = draw(seed, { quickToHeal: true }).planned.map(({ incident }) => describeIncident(incident));
     expect(

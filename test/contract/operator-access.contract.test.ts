@@ -143,7 +143,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
       targetOf(database, { controlPlane: { namespace: "prod", name: "coder", uid: "elsewhere" } });
     const accepted = (token: string | undefined) => acceptedAs(database, token, clock.now());
 
-    test("gives each a token of its own, and neither ends the other's", async () => {
+    test("gives each its own token, and neither revokes the other's", async () => {
       const first = store.token;
       const other = new StoredToken();
       await clock.advance(DAY_MS);
@@ -262,7 +262,7 @@ describe.each(servers)("operator access through a database %s", (_, databases) =
     ["with another password", (url) => url.replace(/:[^:@]+@/, ":wrong-password@"), "authenticationFailed"],
     ["of a database that is not there", (url) => url.replace(/\/[^/]+$/, "/nowhere"), "databaseMissing"],
     ["that asks for TLS where there is none", (url) => `${url}?sslmode=require`, "tlsFailed"],
-  ])("a connection URL %s has a failure of its own", async (_, harm, kind) => {
+  ])("a connection URL %s has a specific failure", async (_, harm, kind) => {
     const before = databases.connections;
     const result = await access.ensureToken(targetOf({ url: harm(database.url) }), undefined);
     expect(result).toMatchObject({ ok: false, failure: { kind } });

@@ -30,7 +30,7 @@ describe("days that an alert counts", () => {
     expect(numbers(meaning, /within\s+(\d+)/g)).toEqual(days);
   });
 
-  test("stand on no other page, which would be forgotten", () => {
+  test("are on no other page, which would become outdated", () => {
     const others = pages.filter(
       ({ path, text }) =>
         !["docs/monitoring.md", "docs/runbooks.md", "CHANGELOG.md"].includes(path) &&

@@ -5,11 +5,11 @@ import { sidebar } from "../../docs/.vitepress/sidebar.ts";
 import { type Page, pages, prose, repository } from "./pages.ts";
 
 describe.each(pages)("$path", (page) => {
-  test("links to files and headings that are there", () => {
+  test("links to existing files and headings", () => {
     expect(linksOf(page).filter((target) => !isActive(target, page))).toEqual([]);
   });
 
-  test("includes files that are there", () => {
+  test("includes existing files", () => {
     const included = [...page.text.matchAll(/^<<< (\S+)|^<!--@include: ([^\s{]+)/gm)];
     const paths = included.map(([, snippet, markdown]) => resolve(snippet ?? markdown ?? "", page));
     expect(paths.filter((path) => !existsSync(repository + path))).toEqual([]);

@@ -24,11 +24,11 @@ const isActive = (path: string) =>
   existsSync(repository + path) || files.some((file) => file.endsWith(`/${path.replace(/\/$/, "")}`));
 
 describe.each(["CONTRIBUTING.md", "ARCHITECTURE.md"])("%s", (path) => {
-  test("names files and folders that are there", () => {
+  test("names existing files and folders", () => {
     expect(named(path).filter((code) => isPath(code) && !isActive(code))).toEqual([]);
   });
 
-  test("names functions and tables that are there", () => {
+  test("names existing functions and tables", () => {
     const names = named(path).filter((code) => /^([a-z]+[A-Z]\w+|OUR_[A-Z]+)(\(.*\))?$/.test(code));
     expect(names.filter((code) => !new RegExp(`\\b${code.replace(/\(.*/, "")}\\b`).test(sources))).toEqual(
       [],

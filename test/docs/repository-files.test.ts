@@ -19,7 +19,7 @@ describe.each(globSync(".github/ISSUE_TEMPLATE/{bug,wish}.yml", { cwd: repositor
   });
 });
 
-test.each(["SECURITY.md", "CONTRIBUTING.md"])("%s links to files that are there", (path) => {
+test.each(["SECURITY.md", "CONTRIBUTING.md"])("%s links to existing files", (path) => {
   const targets = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)/g)].map(([, target = ""]) => target);
   expect(targets.filter((target) => globSync(target, { cwd: repository }).length === 0)).toEqual([]);
 });

@@ -41,7 +41,7 @@ const scripts = steps.flatMap(({ where, step }) => (step.run ? [{ where, run: st
 const targets = new Set([...read("Makefile").matchAll(/^([a-z0-9-]+):/gm)].map(([, name]) => name));
 
 describe("workflows", () => {
-  test("call make targets that exist, and files that are there", () => {
+  test("call existing make targets and files", () => {
     const called = scripts.flatMap(({ run }) =>
       [...run.matchAll(/\bmake ([a-z0-9-]+)/g)].map(([, name]) => name),
     );

@@ -47,7 +47,7 @@ describe.skipIf(!binaries).each([
     world.gateway.exchanges.filter((exchange) => exchange.method === method && exchange.path === path);
   const expectNoLeak = () => expect(world.leaks()).toEqual([]);
 
-  test("logs in as an owner with the generated password, and only then people are led to coderd", async () => {
+  test("logs in as an owner with the generated password, and only then coderd is exposed", async () => {
     const tenant = await Tenant.move(world, "generated", { firstAdmin, expose });
     const { items } = await world.person.list(Ingress, { namespace: tenant.namespace });
     expect(items).toEqual([]);

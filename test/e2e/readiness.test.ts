@@ -16,7 +16,7 @@ const ca = createCertificateAuthority("Company CA");
 const variable = (name: string, value: string) => ({ name, value });
 
 describe.skipIf(!binaries)(
-  "in a cluster with a domain of its own, whose coderd has a certificate for its public name alone",
+  "in a cluster with a custom domain, whose coderd has a certificate for its public name only",
   () => {
     let world: World;
     let tenant: Tenant;
@@ -92,7 +92,7 @@ describe.skipIf(!binaries)(
       }, TIME_LIMIT);
     }
 
-    test("a certificate that is not there yet is named as what coderd waits for", async () => {
+    test("a missing certificate is named as what coderd waits for", async () => {
       const cause = await untilHealth(CoderControlPlane, "coder", "Degraded");
       expect(cause).toContain('Secret "web" does not exist');
       await renew();

@@ -181,7 +181,7 @@ describe.skipIf(!binaries)("a real coderd 2.26.0", () => {
     expect(spec?.image).toBeUndefined();
   });
 
-  test("shows a banner and pauses prebuilds before it becomes 2.36.1, and has what people had set afterwards", async () => {
+  test("shows a banner and pauses prebuilds before it becomes 2.36.1, and restores the settings afterwards", async () => {
     const { tenant, admin } = await settle("announced");
     const [license] = await mint(binaries ?? expect.fail(), "premium");
     await tenant.putSecret("license", { license });

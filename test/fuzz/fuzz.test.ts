@@ -11,7 +11,7 @@ const SEED = 17;
 const OBJECTS = 40;
 const SECRET = "sekret-that-must-not-leak";
 
-describe("text that is made to be slow", () => {
+describe("text that is crafted to be slow", () => {
   it("does not hide a secret from the redactor", () => {
     for (const piece of hostilePieces)
       for (const text of [`${piece.repeat(50)} ${SECRET} ${piece.repeat(50)}`, piece.repeat(2_000) + SECRET])

@@ -88,7 +88,7 @@ describe("the CRDs", () => {
 });
 
 describe("kubectl get coder", () => {
-  it("lists the three kinds with what people look at", async () => {
+  it("lists the three kinds with useful columns", async () => {
     await kubectl("create", "-f", folder("samples"));
     const status = {
       conditions: [condition("Ready", "True", "Serving")],

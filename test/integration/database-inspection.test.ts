@@ -128,7 +128,7 @@ describe("a look at coderd's database", () => {
     });
   });
 
-  test("asks for ownership of coderd's tables, and of no others", async () => {
+  test("requires ownership of coderd's tables, and of no others", async () => {
     const { role, lookAs } = await unprivileged();
     await database.query(`GRANT CREATE ON SCHEMA public TO ${role}`);
     const tables = await database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");

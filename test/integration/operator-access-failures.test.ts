@@ -226,7 +226,7 @@ describe("TLS", () => {
     database = await postgres.createDatabase("migrated");
   });
 
-  it("is not there on a server without it: prefer and allow do without, require does not", async () => {
+  it("is unavailable on a server without it: prefer and allow work, require fails", async () => {
     expect(await encrypted("sslmode=prefer")).toBe(false);
     expect(await encrypted("sslmode=allow")).toBe(false);
     expect(await failureAt(target("sslmode=require"))).toMatchObject({
@@ -262,7 +262,7 @@ describe("TLS", () => {
     expect(await encrypted("sslmode=verify-ca&sslrootcert=/ca.crt", ca.cert)).toBe(true);
   });
 
-  it("that the server demands is tried by allow, and said to be missing by disable", async () => {
+  it("that the server requires is tried by allow, and reported as missing by disable", async () => {
     await postgres.setHostRules(["hostssl all all 127.0.0.1/32 scram-sha-256"]);
     await expect.poll(() => encrypted("sslmode=allow")).toBe(true);
     expect(await failureAt(target("sslmode=disable"))).toEqual({

@@ -60,7 +60,7 @@ describe("the dashboard, over a real fleet", () => {
     },
   );
 
-  test("counts what is there: replicas, one leader, objects, and those that are not ready", async () => {
+  test("counts replicas, one leader, objects, and objects that are not ready", async () => {
     await soon(async () => {
       expect(await numberOf("sum(up)")).toBe(2);
       expect(await numberOf("sum(coder_k8s_leader)")).toBe(1);

@@ -5,11 +5,11 @@ import { mutants } from "./mutants.ts";
 
 const mutant = { guard: "", file: "f.ts", from: "a", to: "b", tests: [] };
 
-test("a guard is broken where it stands", () => {
+test("a guard is broken in place", () => {
   expect(mutate("(a)", mutant)).toBe("(b)");
 });
 
-test("a list that no longer fits the code is an error, and so is a text that is there twice", () => {
+test("a guard that the code no longer contains, or contains twice, is an error", () => {
   expect(() => mutate("c", mutant)).toThrow("f.ts has no longer: a");
   expect(() => mutate("a a", mutant)).toThrow("f.ts has more than once: a");
 });

@@ -64,7 +64,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
         (error: Error) => error.message,
       );
 
-  test("are a pool that is Stalled when all its pods are evicted from a cordoned node", async () => {
+  test("leave a pool Stalled when all its pods are evicted from a cordoned node", async () => {
     await cordoned(async (nodes) => {
       expect(await drain(nodes, "linux")).toBe("");
       await assertTruth(platform, observer, unschedulable(POOL));
@@ -72,7 +72,7 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
     });
   });
 
-  test("are a control plane that serves on with one replica, because the budget stops the drain", async () => {
+  test("leave a control plane serving with one replica, because the budget stops the drain", async () => {
     await cordoned(async (nodes) => {
       const from = Date.now();
       expect(await drain(nodes, CODER)).toContain("disruption budget");

@@ -114,7 +114,7 @@ describe.runIf(inject("place")?.coder)("deletion in real pods", () => {
   });
 
   test.runIf(process.env.LONG)(
-    "names in one event what it can't delete, because coderd is away",
+    "names in one event what it can't delete because coderd is unreachable",
     async () => {
       await using platform = await opened("deletion");
       const { cluster, namespace } = platform;

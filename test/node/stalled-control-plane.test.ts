@@ -68,7 +68,7 @@ describe.runIf(inject("place")?.coder)("a control plane whose real pods fail", (
           expect(message).not.toMatch(/valid token|Use a token/);
   });
 
-  test("is Stalled while coderd crashes again and again, also while it happens to be up", async () => {
+  test("remains Stalled while coderd crashes repeatedly, also while it is briefly up", async () => {
     const pods = observer.samples
       .at(-1)
       ?.pods(OBJECT)

@@ -181,7 +181,7 @@ describe.runIf(inject("place")?.coder)("an object whose real pods do not start",
     expect(why.out).not.toMatch(/DNS|network polic/);
   });
 
-  test("is Stalled because of Pod Security, with all that it asks for", async () => {
+  test("is Stalled because of Pod Security, with all its requirements", async () => {
     const label = "pod-security.kubernetes.io/enforce=restricted";
     await platform.cluster.kubectl(["label", "namespace", platform.namespace, label]);
     await addPool("restricted", {});

@@ -21,12 +21,12 @@ test.each([
   expect(found).toEqual(["p@ss… (17 characters)"]);
 });
 
-test("nothing is found where nothing is, and a value too short to be secret is not looked for", () => {
+test("nothing is found in a clean text, and a value that is too short is not searched for", () => {
   expect(secrets.size).toBe(1);
   expect(secrets.foundIn("a short p@ss")).toEqual([]);
 });
 
-test("the password of a URL is a secret of its own", () => {
+test("the password of a URL is a secret by itself", () => {
   const urls = new Secrets();
   urls.add("postgres://me:p%40ssword-of-mine@db:5432/coder");
   expect(urls.foundIn("FATAL: p@ssword-of-mine is wrong")).toHaveLength(1);

@@ -71,7 +71,7 @@ describe.each(kinds)("a paused $kind.kind", ({ kind, spec, deployment }) => {
   const status = (object: string) =>
     `PATCH /apis/coder.com/v1alpha1/namespaces/${stage.namespace}/${kind.plural}/${object}/status`;
 
-  test("gets nothing written but the condition, whatever its spec asks for and its children lose", async () => {
+  test("gets only the condition, regardless of changes of its spec and its children", async () => {
     await create(kind, name, spec);
     await stage.markReady(deployment(name));
     await stage.untilIdle();

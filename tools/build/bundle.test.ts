@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-test("the bundle runs by itself, away from the sources and their dependencies", async () => {
+test("the bundle runs without the sources and their dependencies", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [file, "--version"], { cwd: dir });
   expect(stdout.trim()).toBe(version);
 });

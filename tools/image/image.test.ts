@@ -44,7 +44,7 @@ test("two builds of a commit have the same digest and the same documents", () =>
   }
 });
 
-test("an image stands on the base of its own platform and keeps its variables", () => {
+test("an image is based on its own platform's base and keeps its variables", () => {
   expect(images.map(({ architecture }) => architecture)).toEqual(["amd64", "arm64"]);
   for (const { architecture, entries, config: run } of images) {
     const node = entries.find(({ path }) => path === "nodejs/bin/node");
@@ -104,7 +104,7 @@ describe("the bill of materials", () => {
     }
   });
 
-  test("lies beside the image too, and every part of it has its license text there", () => {
+  test("is next to the image too, with the license text of every part", () => {
     const beside = (name: string) => readFileSync(join(dir, "one", name), "latin1");
     expect(beside("linux-amd64.cdx.json")).toBe(contentOf("app/sbom.cdx.json"));
     expect(beside("linux-amd64.licenses.txt")).toBe(contentOf("app/licenses.txt"));

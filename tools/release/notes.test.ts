@@ -21,7 +21,7 @@ const strict = { orUnreleased: false };
 const dry = { orUnreleased: true };
 
 describe("the section of a version in the changelog", () => {
-  test("is what stands between its heading and the next", () => {
+  test("is the text between its heading and the next", () => {
     const section = { title: "[0.2.0] - 2026-01-02", text: "### Fixed\n\n- The past." };
     expect(changelogSection(changelog, "0.2.0", strict)).toEqual(section);
     expect(changelogSection(changelog, "0.2.0", dry)).toEqual(section);

@@ -34,7 +34,7 @@ test.each([
   expect(await setUp().authorize(header, "/metrics")).toBe(access);
 });
 
-test("the API server is asked who it is, and whether that one may get the path", async () => {
+test("the API server identifies the user and authorizes the path", async () => {
   const { asked, authorize } = setUp();
   await authorize("Bearer scraper", "/metrics");
   expect(asked).toEqual([

@@ -214,7 +214,7 @@ describe("repetitions", () => {
     expect(events().at(-1)).toMatchObject({ reason: "LeftBehind", involvedObject: { uid: "uid-w" } });
   });
 
-  it("with ever other messages are combined after ten", async () => {
+  it("with always different messages are combined after ten", async () => {
     const { clock, recorder, events } = setUp();
     for (let n = 1; n <= 15; n++) recorder.event(widget, { ...created, message: `created pod ${n}` });
     await clock.advance(10_000);
@@ -256,7 +256,7 @@ describe("a failing API server", () => {
     },
   );
 
-  it("is asked four times, then the event is dropped", async () => {
+  it("is retried four times, then the event is dropped", async () => {
     const { clock, recorder, requests, behavior } = setUp();
     behavior.fail = () => apiError("Unreachable");
     recorder.event(widget, created);
@@ -269,7 +269,7 @@ describe("a failing API server", () => {
     ["refuses it", apiError("Forbidden")],
     ["finds it invalid", apiError("Invalid")],
     ["may not be written to", new NotLeaderError("create not sent")],
-  ])("that %s is asked once", async (_, failure) => {
+  ])("that %s is requested once", async (_, failure) => {
     const { clock, recorder, requests, behavior } = setUp();
     behavior.fail = () => failure;
     recorder.event(widget, created);

@@ -219,7 +219,7 @@ describe("the stop", () => {
 });
 
 describe("the loss of leadership", () => {
-  test("ends the manager with an error at once, and the runs under way write nothing more", async () => {
+  test("ends the manager with an error immediately, and active runs write nothing more", async () => {
     const { slow, reported } = slowController(10_000);
     const world = await runManager([slow], { leaderElection, ...observing(reported) });
     await world.person.create(Parent, parent);

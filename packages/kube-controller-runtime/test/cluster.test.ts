@@ -39,7 +39,7 @@ async function readyReplicas(
 describe("the shared cluster", () => {
   const cluster = sharedCluster();
 
-  test("gives every caller a namespace of its own", async () => {
+  test("gives every caller a separate namespace", async () => {
     const [one, two] = await Promise.all([cluster.createNamespace("same"), cluster.createNamespace("same")]);
     expect(one).not.toBe(two);
     const { stdout } = await cluster.kubectl(["get", "namespaces", "-o", "name"]);

@@ -98,7 +98,7 @@ describe.concurrent.each([
     expect(observed.heard.slice(known)).toEqual(load.log.slice(from));
   });
 
-  test("a cache that starts meanwhile tries calmly and has the truth soon after", async () => {
+  test("a cache that starts during the fault backs off, and is current soon after it", async () => {
     await using scene = await Scene.set();
     scene.proxy.fault = fault;
     const observed = await scene.startCache();
@@ -143,7 +143,7 @@ describe("when the API server", () => {
     await scene.expectTruth(observed);
   });
 
-  test("has compacted the history, a cache relists and reports each object that changed meanwhile once", async () => {
+  test("has compacted the history, a cache relists and reports each changed object once", async () => {
     await using scene = await Scene.set();
     const { proxy, namespace } = scene;
     const observed = await scene.syncedCache();

@@ -44,7 +44,7 @@ test("the API server knows the bearer of a token file", async () => {
   expect(await whoAmI(transport)).toEqual(await whoAmI(direct));
 });
 
-test("the API server knows the bearer of a plugin's token, which is asked again when it is refused", async () => {
+test("the API server accepts the token of a plugin, which is rerun when the token is rejected", async () => {
   const { write, kubeconfig } = folder();
   const answer = write("answer", execAnswer({ token: "of-yesterday" }));
   const transport = await open(kubeconfig(execUser(`cat ${answer}`)));

@@ -43,7 +43,7 @@ it("empties the lists of that name and changes nothing else, for any chunk bound
   );
 });
 
-it("keeps a list that another value stands for", () => {
+it("keeps a value that is not a list", () => {
   expect(filtered('[{"workers":null},{"workers":["a"]}]', [7])).toBe('[{"workers":null},{"workers":[]}]');
 });
 

@@ -185,7 +185,7 @@ describe("a coderd that serves TLS", () => {
     return tls;
   }
 
-  it("is asked with the system's certificates where those given do not fit, and each write is sent once", async () => {
+  it("is verified with the system's certificates if the given ones do not match, and each write is sent once", async () => {
     const tls = await startCoderdServer({ tls: ca.issue(["127.0.0.1"]) });
     const accounts = new StaticAccounts();
     accounts.add(TOKEN, { owner: true });
@@ -259,7 +259,7 @@ describe("a coderd that serves TLS", () => {
 });
 
 describe("a route", () => {
-  it("may lead through a proxy with a path and credentials of its own", async () => {
+  it("may use a proxy with its own path and credentials", async () => {
     const pathPrefix = "/proxied";
     const proxied = server.add({ accounts: deployment.accounts }, { pathPrefix });
     const asked: string[] = [];
@@ -279,7 +279,7 @@ describe("a route", () => {
     await routed.close();
   });
 
-  it("with connections of its own is kept to 8 requests at once for each coderd too", async () => {
+  it("with separate connections also has a limit of 8 concurrent requests per coderd", async () => {
     const dispatcher = new Agent();
     const route = () => ({ origin: server.url, pathPrefix: "", headers: {}, dispatcher });
     const routed = new CoderClients({ clock, fence: unfenced, route });

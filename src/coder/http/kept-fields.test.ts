@@ -42,7 +42,7 @@ it("keeps the fields of each level and nothing else, for any chunk boundaries", 
   );
 });
 
-it("keeps only the ids of 2,000 people", () => {
+it("keeps only the ids of 2,000 users", () => {
   const members = Array.from({ length: 2_000 }, (_, id) => ({ id: `${id}`, username: "x".repeat(100) }));
   const kept = filtered(JSON.stringify([{ id: "a", members, avatar_url: "long" }]), [65_536]);
   expect(kept.length).toBeLessThan(2_000 * 16);

@@ -29,7 +29,7 @@ function key(changes: Partial<ApiKeyRow> = {}): ApiKeyRow {
 }
 
 describe("the name of a token", () => {
-  it("is the same for ever for one control plane, and another for each", () => {
+  it("is always the same for one control plane, and different for each", () => {
     expect(tokenName({ namespace: "prod", name: "coder" })).toBe("coder-k8s-operator-9daacaed8182e491");
     expect(tokenName({ namespace: "a", name: "bc" })).not.toBe(tokenName({ namespace: "ab", name: "c" }));
   });
@@ -48,7 +48,7 @@ describe("a new token", () => {
     );
   });
 
-  it("takes every letter as often: bytes that would favor some are thrown away", () => {
+  it("uses every letter equally often: bytes that would favor some are discarded", () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     const counts = new Map<string, number>();
     let start = 0;
@@ -97,7 +97,7 @@ describe("the id of a key identifies its writer", () => {
 });
 
 describe("the plan for a stored token", () => {
-  it("is to keep it while it is good, blanks around it or not", () => {
+  it("is to keep it while it is valid, also with blanks around it", () => {
     expect(planApiKey(HELD, [key()], { now: NOW, uid: "1" })).toEqual({
       do: "keep",
       key: key(),
@@ -122,7 +122,7 @@ describe("the plan for a stored token", () => {
     expect(planApiKey(held, keys, { now: NOW, uid: "1" })).toEqual({ do: "issue", because });
   });
 
-  it("is to issue another before it ends, and to leave it valid meanwhile", () => {
+  it("is to issue another before it expires, and to keep it valid until then", () => {
     const ending = key({ expiresAt: NOW + RENEW_BEFORE_MS - 1 });
     expect(planApiKey(HELD, [ending], { now: NOW, uid: "1" })).toEqual({
       do: "issue",
@@ -134,7 +134,7 @@ describe("the plan for a stored token", () => {
     );
   });
 
-  it("is to issue another when that is asked for, and to leave it valid meanwhile", () => {
+  it("is to issue another on request, and to keep it valid until then", () => {
     expect(planApiKey(HELD, [key()], { now: NOW, uid: "1", replace: true })).toEqual({
       do: "issue",
       because: "requested",
@@ -142,7 +142,7 @@ describe("the plan for a stored token", () => {
     });
   });
 
-  it("is to issue another when it may not do everything", () => {
+  it("is to issue another if it lacks permissions", () => {
     const restricted = key({ fullAccess: false });
     expect(planApiKey(HELD, [restricted], { now: NOW, uid: "1" })).toEqual({
       do: "issue",

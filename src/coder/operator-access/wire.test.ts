@@ -97,7 +97,7 @@ test("a server that sends small messages endlessly is disconnected", async () =>
   await allLeft();
 });
 
-test("a server that asks for a step of the login again is cut off before it costs anything", async () => {
+test("a server that repeats a step of the login is disconnected before it uses resources", async () => {
   const password = message("R", Buffer.from([0, 0, 0, 3]));
   const { settings } = await answering([password, password]);
   expect(await problemOf(connectPostgres(settings, false, unfenced))).toContain(PROTOCOL);

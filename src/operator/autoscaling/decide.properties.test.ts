@@ -89,7 +89,7 @@ describe("for any queue and pools", () => {
     );
   });
 
-  it("each job that waits is given away once, and only to a pool that it matches", () => {
+  it("each waiting job is assigned once, and only to a matching pool", () => {
     fc.assert(
       fc.property(fixtures, jobs, others, (all, queued, strangers) => {
         const pools = all.map(({ pool }) => pool);

@@ -99,7 +99,7 @@ describe("a pool", () => {
     expect(verdict("iiii", 0, { scaleDownDelayMs: 5 * MINUTE, ...changes })).toEqual(expected);
   });
 
-  it("does not raise its number for ever while no node has room", () => {
+  it("does not increase indefinitely while no node has room", () => {
     const stuck = poolWithDaemons("bw", { max: 20 });
     const pods = stuck.pool.pods.map((pod) =>
       pod.startedAt ? pod : { ...pod, unschedulableSince: NOW - 6 * MINUTE },

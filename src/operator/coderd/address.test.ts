@@ -53,7 +53,7 @@ const byName = {
   aliases: mapped,
 };
 
-describe("coderd with TLS of its own is asked by its access URL", () => {
+describe("coderd with its own TLS is reached by its access URL", () => {
   test.each([
     ["when its certificate is for that name alone", certificates.public, [accessURL()]],
     ["when a wildcard covers only that name", certificates.wildcard, [accessURL()]],
@@ -87,7 +87,7 @@ describe("coderd with TLS of its own is asked by its access URL", () => {
   });
 });
 
-describe("coderd is asked by its Service", () => {
+describe("coderd is reached by its Service", () => {
   const url = `https://${SERVICE}:443`;
   test.each([
     ["when its certificate is for both names", certificates.both, [accessURL()]],
@@ -113,7 +113,7 @@ describe("coderd is asked by its Service", () => {
   });
 });
 
-test("a coderd without TLS that redirects to its access URL is asked by that, on the port of its Service", () => {
+test("a coderd without TLS that redirects to its access URL is reached by that name, on the port of its Service", () => {
   const extraEnv = [accessURL(`http://${PUBLIC}:7080`), redirect];
   expect(addresses({ extraEnv, service: { port: 7080 } }, undefined)).toEqual({
     accessHost: `${PUBLIC}:7080`,
@@ -143,7 +143,7 @@ describe("daemons connect to the unchanged access URL, resolved by DNS", () => {
   });
 
   test.each([["my_coder"], ["coder.example.com."], ["-coder.example.com"], [`${"a.".repeat(130)}com`]])(
-    "when Kubernetes does not let its host be mapped: %s",
+    "when Kubernetes does not allow mapping its host: %s",
     (host) => {
       const extraEnv = [accessURL(`http://${host}`), redirect];
       expect(addresses({ extraEnv }, undefined)).toEqual({

@@ -27,7 +27,7 @@ function observe(changes: Partial<Question<Names>> = {}) {
   return answers.ask({ ...subject, maxAgeMs: 2_000, ask, ...changes });
 }
 
-test("one request serves all who ask while it is under way", async () => {
+test("concurrent callers share one request", async () => {
   tookMs = 100;
   const answers = Promise.all([observe(), observe({ maxAgeMs: 0 }), observe()]);
   await clock.advance(100);
@@ -81,7 +81,7 @@ test("a failure hides what coderd said before it", async () => {
   expect(await observe({ maxAgeMs: 600_000 })).toMatchObject({ seen: false });
 });
 
-test("a coderd that takes long is asked less often", async () => {
+test("a slow coderd is asked less often", async () => {
   tookMs = 1_000;
   const slow = observe();
   await clock.advance(1_000);

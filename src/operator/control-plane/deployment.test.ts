@@ -189,7 +189,7 @@ describe("what the spec says about pods reaches them", () => {
     expect(containerOf({ presets: { securityContext: false } })).not.toHaveProperty("securityContext");
   });
 
-  test("the anti-affinity of Coder's chart beside the user's affinity, and never instead of their own", () => {
+  test("the anti-affinity of Coder's chart in addition to the user's affinity, and never instead of the user's anti-affinity", () => {
     const presets = { antiAffinity: true };
     const nodeAffinity = {};
     const apart = [
@@ -300,7 +300,7 @@ describe("certificates", () => {
     expect(pod?.containers[0]?.ports).toEqual(ports);
   });
 
-  test("TLS variables stand between the access URL and the user's", () => {
+  test("TLS variables are between the access URL and the user's variables", () => {
     const names = containerOf({ tls, extraEnv: [{ name: "A", value: "1" }] })?.env?.map(({ name }) => name);
     expect(names).toEqual([
       "KUBE_POD_IP",

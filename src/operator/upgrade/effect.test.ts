@@ -34,7 +34,7 @@ test("a stage is recorded after the one that it was decided in", async () => {
   expect(await recordOn(record)).toMatchObject({ progress: { next: {} }, stage: "RollingBack" });
 });
 
-test("a stage that another process has recorded meanwhile is not overwritten", async () => {
+test("a stage that another process has recorded is not overwritten", async () => {
   const newer: UpgradeStatus = { ...record, stage: "Migrating" };
   expect(await recordOn(newer)).toEqual({ progress: { overtaken: true }, stage: "Migrating" });
 });

@@ -51,7 +51,7 @@ test.each<[string, Partial<UpgradeFacts>]>([
   expect(plan).toMatchObject({ record: { stage: "Stuck", message } });
 });
 
-test("while the database is away, what fails is last in the message too", () => {
+test("while the database is unreachable, the failure is last in the message too", () => {
   const record = at("Migrating", began);
   const plan = planUpgrade(facts({ record, pods: crashing, database: gone }));
   expect(plan).toMatchObject({ message: expect.stringMatching(new RegExp(`\\. ${problem}$`)) });

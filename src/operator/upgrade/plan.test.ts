@@ -436,7 +436,7 @@ describe("when the spec changes in the middle", () => {
   });
 });
 
-test("a pod that fails while the database is away has its minute once the database answers", () => {
+test("a pod that fails while the database is unreachable gets its minute once the database answers", () => {
   const record = at("Migrating", failing);
   const plan = planUpgrade(facts({ record, pods: crashing, database: gone }));
   expect(plan).toMatchObject({ record: { stage: "Migrating" } });
@@ -516,7 +516,7 @@ describe("an upgrade does not begin", () => {
   });
 });
 
-test("followers get the new image one after the other, and one that is late does not hold up the rest", () => {
+test("followers get the new image one after the other, and a late one does not block the others", () => {
   const done = new Set<string>();
   const followers = ["provisioner/a", "provisioner/b", "workspaceproxy/c"].map((key) => ({
     key,

@@ -114,7 +114,7 @@ describe("references in a value", () => {
   const password = { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } };
   const content = { secrets: { db: { password: "p$(USER)$$" } } };
 
-  test("stand for other variables, whose own values are not looked into unless they are written", () => {
+  test("refer to other variables, whose values are only expanded if they are literal", () => {
     const user = literal("$(NAME)-admin", "USER");
     const extraEnv = [literal("ada", "NAME"), user, password, literal("$(USER):$(PASSWORD)@db")];
     expect(resolved({ extraEnv }, content)).toEqual({

@@ -150,7 +150,7 @@ describe("pods", () => {
     expect(templateOf(deployment)).toEqual(templateOf(desired));
   });
 
-  test("keep the mark when nothing is looked at any more, for taking it away would replace them too", () => {
+  test("keep the mark when nothing is checked anymore, because removing it would replace them too", () => {
     const marked = history(first, known("Certificates", "two"));
     const { deployment } = history(first, known("Certificates", "two"), { kind: "none" });
     expect(templateOf(deployment)).toEqual(templateOf(marked.deployment));

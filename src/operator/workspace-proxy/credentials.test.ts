@@ -27,7 +27,7 @@ async function read(secrets: Record<string, Record<string, string>>) {
   return { result, targets };
 }
 
-test("a coderd that is given by URL is asked with the given token, and trusted by the proxy's certificates", async () => {
+test("a coderd with a given URL is called with the given token, and verified with the proxy's certificates", async () => {
   const { result, targets } = await read({
     owner: { token: " secret \n" },
     "company-ca": { "ca.crt": "PEM" },

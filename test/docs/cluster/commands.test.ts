@@ -29,7 +29,7 @@ async function complaintsAbout(block: Block): Promise<string> {
   return await reader.types(block);
 }
 
-describe.concurrent("commands in the documentation work as they stand", () => {
+describe.concurrent("commands in the documentation work unchanged", () => {
   beforeAll(() => sharedCluster().apply({ apiVersion: "v1", kind: "List", items: present }));
 
   test.each(commands)("$page:$line", async (block) => {

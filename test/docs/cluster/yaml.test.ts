@@ -33,7 +33,7 @@ async function takenByApiServer(text: string): Promise<void> {
   }
 }
 
-describe("YAML in the documentation is taken as it stands", () => {
+describe("YAML in the documentation is accepted unchanged", () => {
   const yaml = blocks.filter(({ language }) => language === "yaml");
 
   test.each(yaml)("$page:$line", async ({ text }) => {

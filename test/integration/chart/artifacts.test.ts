@@ -48,7 +48,7 @@ test("two releases of a commit are the same to the last byte", () => {
   expect(contents(join(dir, "two"))).toEqual(one);
 });
 
-test("a release has every file that people look for", () => {
+test("a release has all expected files", () => {
   expect(readdirSync(join(dir, "one")).toSorted()).toEqual([
     "chart",
     "checksums.txt",
@@ -108,7 +108,7 @@ function parseIfYaml(path: string, content: string): unknown {
   return /\/(Chart|values)\.yaml$/.test(path) ? parse(content) : content;
 }
 
-test("plain manifests run the image of the release, and the CRDs are there by themselves", () => {
+test("plain manifests run the image of the release, and the CRDs are also separate", () => {
   expect(artifact("install.yaml")).toContain(`image: ${names.image}:${names.version}\n`);
   const kinds = parseAllDocuments(artifact("crds.yaml")).map((document) => document.toJS().spec.names.kind);
   expect(kinds.sort()).toEqual(Object.keys(ourKinds).sort());

@@ -405,7 +405,7 @@ describe("refuses by name what its schema does not allow", () => {
   });
 });
 
-describe("refuses by name what does not go together", () => {
+describe("refuses conflicting values by name", () => {
   test.for<[object, string]>([
     [
       { global: { imageRegistry: "registry.internal" } },

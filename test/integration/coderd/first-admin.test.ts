@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-test("a new coderd gets its first admin, then a load balancer and an Ingress, from one Secret of its own", async () => {
+test("a new coderd gets its first admin, then a load balancer and an Ingress, with one generated Secret", async () => {
   const coderd = await stage.coderd(NAME, { isEmpty: true });
   const { people } = coderd.deployment;
   const service = {

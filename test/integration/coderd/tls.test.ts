@@ -75,7 +75,7 @@ test("with a wrong CA the condition says so, and a right one in the Secret is us
   await stage.untilStatus("mistrusting", { licenseTier: "none" });
 });
 
-test("a token made in the database is ready all the same; license and entitlements report the wrong CA", async () => {
+test("a token from the database is still ready; license and entitlements report the wrong CA", async () => {
   const database = await stage.databases.create();
   await stage.putSecret("license", { license: fakeLicense() });
   await serve(

@@ -61,7 +61,7 @@ describe("kubectl describe", () => {
     ]);
   });
 
-  test("shows what is blocked and why, and when it no longer is", async () => {
+  test("shows what is blocked and why, and when that ends", async () => {
     const ownerReferences = [
       { apiVersion: "apps/v1", kind: "StatefulSet", name: "rival", uid: "0-1-2-3", controller: true },
     ];

@@ -45,7 +45,7 @@ test("an operator with the Role of one namespace works fully there", async () =>
   expect(stdout).toContain("coder-k8s-controller.coder.com");
 });
 
-test("it never asks for what the Role does not allow", async () => {
+test("it never requests what the Role does not allow", async () => {
   const requests = await cluster.auditRequests();
   const refused = requests.filter(({ user, code }) => user === operator.user && code === 403);
   expect(refused.map(({ verb, uri }) => `${verb} ${uri}`)).toEqual([]);

@@ -78,7 +78,7 @@ describe("two replicas", () => {
     expect(waiting).not.toMatch(/^coder_k8s_object_phase\{/m);
   });
 
-  test("hand over without waiting for the lease when the leader is asked to stop", async () => {
+  test("hand over without waiting for the Lease when the leader is stopped", async () => {
     const { metadata, spec } = await person.get(Lease, { namespace, name: LEASE });
     await leader.stop("SIGTERM");
     expect(leader.log.at(-1)?.msg).toBe("operator stopped");

@@ -95,7 +95,7 @@ describe.each(all)("the $version chart $chart", ({ chart, index, rows, ours }) =
     },
   );
 
-  test("is left out by no row without a reason that people can read", () => {
+  test("is omitted by no row without a reason", () => {
     const withoutObjects = rows.filter(({ shows }) => !shows);
     for (const { value, because = "" } of withoutObjects) expect(because, value).toMatch(/^[A-Z].{40,}\.$/);
   });

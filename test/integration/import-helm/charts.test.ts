@@ -135,7 +135,7 @@ describe("a release that Helm installed with the older chart", () => {
   };
   const call = (...words: string[]) => callWithout(/^$/, "production", ...words);
 
-  test("is printed as a manifest from its Secret, and nothing has to be looked at", async () => {
+  test("is printed as a manifest from its Secret, and nothing needs a review", async () => {
     const printed = await call();
     expect(printed).toMatchObject({ code: 0, error: "" });
     expect(parse(printed.out)).toMatchObject({
@@ -194,7 +194,7 @@ describe.each(["coder", "provisioner"] as const)("the values files for the chart
     expect(values.filter((leaf) => !isUsed(leaf))).toEqual([]);
   });
 
-  test("stand on the chart's own defaults", async () => {
+  test("are based on the chart's own defaults", async () => {
     const values = parse(await readFile(join(charts, chart, "values.yaml"), "utf8")) as JsonObject;
     expect(defaultValues[chart]).toEqual(withoutEmpty(withValues({}, values)));
   });

@@ -34,7 +34,7 @@ async function row(kind: string, name: string): Promise<string[]> {
 }
 
 describe("an organization and a group in it", () => {
-  test("come to be from one apply, the group first", async () => {
+  test("are created by one apply, the group first", async () => {
     const mapping = { [CLAIM]: ["engineers"] };
     await stage.group("engineers", "coder", { organizationName: "research", quotaAllowance: 40 });
     await stage.untilCondition("engineers", "Synced", { reason: "OrganizationMissing" });
@@ -62,7 +62,7 @@ describe("an organization and a group in it", () => {
     expect(await row("cgrp", "engineers")).toEqual(["engineers", "True", "UpToDate", "coder"]);
   });
 
-  test("get people by the sync of organizations of the control plane", async () => {
+  test("get members from the organization sync of the control plane", async () => {
     const organizationSync = { field: "groups", assignDefault: false, mapping: { [CLAIM]: ["research"] } };
     await stage.person.mergePatch(CoderControlPlane, stage.ref("coder"), { spec: { organizationSync } });
     const mapping = { [CLAIM]: [named("research")?.id] };

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => operator?.process[Symbol.asyncDispose]());
 
-test("an operator of two namespaces works in both, with a Role in each, and asks for nothing elsewhere", async () => {
+test("an operator of two namespaces works in both, with a Role in each, and requests nothing elsewhere", async () => {
   const spec = { licenseSecretRef: { name: "license" } };
   for (const namespace of [...scope, elsewhere]) {
     await person.create(Secret, {

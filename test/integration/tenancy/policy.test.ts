@@ -53,7 +53,7 @@ async function expectAccepted(wish: Wish, who = tenant): Promise<void> {
 describe("a user who may edit one namespace", () => {
   test("runs a control plane in it", () => expectAccepted(controlPlane(own, "plain")));
 
-  test("cannot take over the cluster through kube-system, nor can anybody else", async () => {
+  test("cannot take over the cluster through kube-system, and neither can other users", async () => {
     const evil = rbac("evil", { workspaceNamespaces: ["kube-system"] });
     await expectDenied(evil, /namespaces of Kubernetes/);
     await expectDenied(evil, /namespaces of Kubernetes/, admin);
@@ -62,7 +62,7 @@ describe("a user who may edit one namespace", () => {
     await expectDenied(greedy, /namespaces of Kubernetes|cannot escalate/);
   });
 
-  test("runs workspaces in another namespace only with the right to bind roles there", async () => {
+  test("runs workspaces in another namespace only with permission to bind roles there", async () => {
     const reaching = rbac("reaching", { workspaceNamespaces: [` ${foreign} `] });
     await expectDenied(reaching, `cannot create rolebindings in namespace "${foreign}"`);
     const allowed = await cluster.createNamespace("allowed");
@@ -93,7 +93,7 @@ describe("a user who may edit one namespace", () => {
     );
   });
 
-  test("has a backup made only with the right to make it", async () => {
+  test("creates a backup only with permission to create it", async () => {
     const backedUp = (backup: object) => controlPlane(own, "backed-up", { upgrade: { backup } });
     await expectAccepted(backedUp({ cronJobName: "dump" }));
     const cluster = { cloudNativePG: { clusterName: "db" } };
@@ -189,7 +189,7 @@ describe("a user who may edit one namespace", () => {
     },
   );
 
-  test("has PodDisruptionBudgets, identities and load balancers only with the right to make them", async () => {
+  test("has PodDisruptionBudgets, identities and load balancers only with permission to create them", async () => {
     const namespace = await cluster.createNamespace("no-children");
     const writer = await deployerIn(namespace);
     const cases = [
@@ -215,7 +215,7 @@ describe("a user who may edit one namespace", () => {
     await expectDenied(exposed, `cannot create ingresses in namespace "${namespace}"`, writer);
   });
 
-  test("labels ServiceAccounts and Services only with the right to make both", async () => {
+  test("labels ServiceAccounts and Services only with permission to create both", async () => {
     const namespace = await cluster.createNamespace("no-labels");
     const writer = await deployerIn(namespace);
     const labeled = (more = {}) =>
@@ -234,7 +234,7 @@ describe("a user who may edit one namespace", () => {
     ["ingresses", { expose: { ingress: { host: "coder.example.com" } } }],
     ["httproutes", { expose: { gateway: { host: "coder.example.com", parentRefs: [{ name: "public" }] } } }],
     ["poddisruptionbudgets", { podDisruptionBudget: { minAvailable: 1 } }],
-  ] as const)("labels %s that are there only with the right to make them", async ([resource, spec]) => {
+  ] as const)("labels existing %s only with permission to create them", async ([resource, spec]) => {
     const namespace = await cluster.createNamespace("no-labels");
     const writer = await deployerIn(namespace);
     for (const plural of ["serviceaccounts", "services"]) await writer.allow(namespace, "create", plural);
@@ -245,7 +245,7 @@ describe("a user who may edit one namespace", () => {
     await expectDenied(labeled("other"), `cannot create ${resource} in namespace "${namespace}"`, writer);
   });
 
-  test("names a ServiceAccount that the operator makes only with the right to make one", async () => {
+  test("names a ServiceAccount of the operator only with permission to create one", async () => {
     const namespace = await cluster.createNamespace("no-names");
     const writer = await deployerIn(namespace);
     const named = (serviceAccount: object) => controlPlane(namespace, "named", { serviceAccount });
@@ -260,7 +260,7 @@ describe("a user who may edit one namespace", () => {
   test.for([
     ["CoderProvisioner", "coderprovisioners"],
     ["CoderWorkspaceProxy", "coderworkspaceproxies"],
-  ] as const)("scales a %s only with the right to scale deployments", async ([kind, plural]) => {
+  ] as const)("scales a %s only with permission to scale deployments", async ([kind, plural]) => {
     const namespace = await cluster.createNamespace("no-scale");
     const writer = new Tenant(cluster, `scaler-in-${namespace}`);
     for (const verb of ["get", "update", "patch"])

@@ -35,7 +35,7 @@ describe("a given token", () => {
     return { ...(await stage.coderd(name, { accounts })), accounts };
   }
 
-  test("is checked and used, and no SQL is run, though the database is known", async () => {
+  test("is checked and used, and no SQL is run, although the database is known", async () => {
     const coderd = await coderdWithPeople("given");
     const { connections } = stage.databases;
     await stage.putSecret("given-token", { token: `${owner}\n` });

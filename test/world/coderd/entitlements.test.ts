@@ -38,7 +38,7 @@ describe("the license tier", () => {
     },
   );
 
-  test("is unknown at an open-source coderd, whose version is published all the same", async () => {
+  test("is unknown for an open-source coderd, whose version is still published", async () => {
     const coderd = await stage.coderd("open-source", { openSource: true, version: "v2.31.4" });
     await stage.serve("open-source", coderd);
     await stage.untilStatus("open-source", { licenseTier: "unknown", version: "v2.31.4" });
@@ -62,7 +62,7 @@ describe("the license tier", () => {
 });
 
 describe("the condition", () => {
-  test("is Pending until a pod serves and operator access is there", async () => {
+  test("is Pending until a pod serves and operator access is ready", async () => {
     const { database } = await stage.coderd("early");
     await stage.create("early", { operatorAccess: {} });
     await stage.untilCondition("early", TYPE, { status: "False", reason: "Pending" });
@@ -92,7 +92,7 @@ describe("the condition", () => {
     await stage.untilCondition("senseless", TYPE, { status: "True", reason: "Known" });
   });
 
-  test("is EntitlementsQueryFailed when an upload was not followed by an answer, which is asked for soon", async () => {
+  test("is EntitlementsQueryFailed without a response after an upload, and is retried soon", async () => {
     const coderd = await stage.coderd("uploaded");
     await stage.serve("uploaded", coderd, { licenseSecretRef: { name: "uploaded-license" } });
     await stage.untilStatus("uploaded", { licenseTier: "none" });

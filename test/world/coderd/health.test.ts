@@ -47,7 +47,7 @@ test("what coderd finds is reported in plain words with its code, and Ready stay
   await healthy("sick");
 });
 
-test("a first report that takes coderd long holds up nothing else, and is asked for once", async () => {
+test("a slow first report delays nothing else, and is requested once", async () => {
   const coderd = await stage.coderd("slow-report");
   coderd.deployment.faults.inject({ on: QUESTION, fault: { kind: "latency", ms: 8_000 } });
   await stage.serve("slow-report", coderd);
@@ -59,7 +59,7 @@ test("a first report that takes coderd long holds up nothing else, and is asked 
   expect(coderd.deployment.count(QUESTION)).toBe(1);
 });
 
-test("coderd is asked every five minutes, however often the object changes", async () => {
+test("coderd is asked every five minutes, regardless of changes of the object", async () => {
   const { deployment } = await serve("rarely");
   await healthy("rarely");
   const asked = deployment.count(QUESTION);
@@ -104,7 +104,7 @@ describe("a coderd that can't say", () => {
     ["answers with something else", { kind: "wrongShape" }, "NoReport"],
     ["does not know the operator as owner", { kind: "answer", status: 403 }, "Forbidden"],
   ] as const)(
-    "since it %s is neither healthy nor sick, and is asked ever less often",
+    "that %s is neither healthy nor unhealthy, and is asked with backoff",
     async (_, fault, reason) => {
       const name = `mute-${reason.toLowerCase()}-${fault.kind.toLowerCase()}`;
       const coderd = await stage.coderd(name);

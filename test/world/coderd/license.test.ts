@@ -108,7 +108,7 @@ describe("the condition", () => {
     await untilApplied("garbage");
   });
 
-  test("is NotSupported by an open-source coderd, which is asked every ten minutes and no more", async () => {
+  test("is NotSupported by an open-source coderd, which is asked only every ten minutes", async () => {
     const { deployment } = await serve("open", { openSource: true });
     await putLicense("open", newLicense());
     await stage.untilCondition("open", TYPE, { status: "False", reason: "NotSupported" });

@@ -164,7 +164,7 @@ describe("a month before its end", () => {
     await stage.eventually(async () => expect(await expiryOf(served)).toBeGreaterThan(nextYear));
   });
 
-  test("one that coderd has extended meanwhile, as it does on use, is kept", async () => {
+  test("one that coderd has extended, as it does on use, is kept", async () => {
     const served = await serve("extended");
     const { connections } = stage.databases;
     await served.database.suffer("keys extended by 200 days");

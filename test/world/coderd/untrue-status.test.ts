@@ -93,7 +93,7 @@ describe("a database host that does not resolve", () => {
   });
 });
 
-test("a password that ends the connection URL is said to be percent-encoded, and no part of it is shown", async () => {
+test("a password that breaks the connection URL is reported without showing any part of it", async () => {
   await stage.putSecret("hash-db", { url: "postgres://coder:p@ss#word@db.example.com:5432/coder" });
   const valueFrom = { secretKeyRef: { name: "hash-db", key: "url" } };
   await stage.create("hash", { extraEnv: [{ name: VARIABLE, valueFrom }], operatorAccess: {} });

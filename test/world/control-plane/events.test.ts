@@ -40,7 +40,7 @@ test("a change of the spec is not reported as a reverted change", async () => {
   expect(await events("Reverted")).toEqual([]);
 });
 
-test("the event about what was created lists what the spec asks for and nothing else", async () => {
+test("the event about created objects lists those of the spec and nothing else", async () => {
   await stage.create("coder", { rbac: { workspacePerms: false } });
   await stage.eventually(async () => {
     expect(await events("Created")).toEqual([

@@ -45,7 +45,7 @@ describe.each([
 ])("while writes of %s fail", (plural, condition) => {
   const name = `without-${plural}`;
 
-  test("the error is kept, the status reports it, the rest is made, and all is well once they work", async () => {
+  test("the error is reported in the status, the other children are created, and everything recovers once they work", async () => {
     stage.operator.transport.fault = when(writeOf(plural, name), brokenStorage);
     await stage.create(name, spec);
     const reported = await stage.untilCondition(name, condition, {

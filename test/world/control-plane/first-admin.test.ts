@@ -62,7 +62,7 @@ describe("an empty coderd", () => {
     expect(stage.tokens.issued).toBe(0);
   });
 
-  test("gets the given password, as soon as its Secret is there", async () => {
+  test("gets the given password as soon as its Secret exists", async () => {
     const coderd = await serve({ firstAdmin: { ...given, passwordSecretRef: { name: "mine", key: "pw" } } });
     const { message } = await until("SecretMissing", "False");
     expect(message).toBe(

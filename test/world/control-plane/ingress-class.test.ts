@@ -78,7 +78,7 @@ test("an operator that may not read classes starts, and takes the spec's for gra
   expect(stage.operator.log.filter(({ level }) => level === "warn")).toEqual([]);
 });
 
-test("an operator that is kept to some namespaces does not ask for classes", async () => {
+test("an operator that is limited to namespaces does not request classes", async () => {
   await stage.startOperator();
   await stage.serve("coder", { expose: { ingress } });
   await stage.untilCondition("coder", "ExposureReady", { status: "True" });

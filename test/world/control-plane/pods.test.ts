@@ -22,7 +22,7 @@ test("a Secret of envFrom that vanishes changes nothing about the pods, and one 
   await stage.eventually(async () => expect(await generation()).not.toBe(before));
 });
 
-test("permissions in a namespace that the operator may no longer enter are reported with how to remove them", async () => {
+test("permissions in a namespace out of the operator's scope are reported with how to remove them", async () => {
   await stage.operator.stop();
   await stage.startOperator({ namespaces: [stage.namespace, "team"], database: stage.tokens });
   await stage.create("coder", { rbac: { workspaceNamespaces: ["team"] } });

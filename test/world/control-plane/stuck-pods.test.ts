@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("an event that comes later is found, and no longer told when it is old", async () => {
+test("a later event is found, and no longer reported when it is old", async () => {
   const uid = await startPod(creating());
   await pass(30);
   expect(await ready()).toMatchObject({ reason: "RollingOut" });
@@ -118,7 +118,7 @@ test("a probe that fails is a cause after two minutes, not while a program start
   );
 });
 
-test("events are asked for only while a pod is stuck, and ever less often", async () => {
+test("events are requested only while a pod is stuck, with backoff", async () => {
   const asked = () =>
     stage.operator.transport.requests.filter(({ path }) => path.includes("/events?")).length;
   await startPod(creating());

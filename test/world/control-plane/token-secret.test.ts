@@ -29,7 +29,7 @@ describe("a token's Secret that the cache does not have", () => {
     expect(stage.tokens.issued).toBe(1);
   });
 
-  test("gets its label back together with a new token when its own is no longer valid", async () => {
+  test("gets its label back together with a new token when its token is invalid", async () => {
     await stage.serve("coder");
     await ready();
     await stage.operator.stop();

@@ -17,7 +17,7 @@ const manifests = globSync("examples/company/*.yaml").flatMap((file) =>
 );
 const all = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 
-test("in examples/company, everything that a mapping names is there", async () => {
+test("in examples/company, everything that a mapping names exists", async () => {
   await using stage = await openInsideStage(new MemoryWorld(), "company");
   const [company] = all(CoderControlPlane.kind).map(({ spec }) => spec as ControlPlaneSpec);
   const { organizationSync } = company ?? {};

@@ -63,7 +63,7 @@ function expectWhole({ deployment }: Coderd): void {
   expect(deployment.inside.roleSync(id)).toMatchObject({ mapping: { leads: ["builder"] } });
 }
 
-test("an organization and groups come to be once, wherever the operator dies or misses an answer", async () => {
+test("an organization and groups are created once, wherever the operator crashes or misses a response", async () => {
   const effects = await play({});
   const atCoderd = effects.filter((effect) => !effect.startsWith("P"));
   expect(atCoderd.toSorted()).toEqual([

@@ -73,7 +73,7 @@ describe("what coderd can't do now", () => {
     expect(coderd.deployment.inside.group("no-rights")).toMatchObject({ quota: 0 });
   });
 
-  test("a coderd that goes away in the middle is waited for, and nothing is done twice", async () => {
+  test("an unreachable coderd is waited for, and nothing is done twice", async () => {
     const coderd = await stage.controlPlane("away");
     const end = coderd.deployment.faults.inject({ fault: cut, on: /^POST .*groups/, afterEffect: true });
     await stage.group("away", "away", { quotaAllowance: 1 });
@@ -121,7 +121,7 @@ describe("what coderd can't do now", () => {
     expect(await stage.eventReasons("late")).not.toContain("DriftCorrected");
   });
 
-  test("many groups of a coderd that is away cost few requests", async () => {
+  test("many groups of an unreachable coderd cause few requests", async () => {
     const coderd = await stage.controlPlane("silent");
     for (let index = 0; index < 20; index++) await stage.group(`silent-${index}`, "silent");
     for (let index = 0; index < 20; index++) await stage.untilReady(`silent-${index}`);

@@ -15,7 +15,7 @@ const inside = () => coderd.deployment.inside;
 const organization = () => coderd.deployment.organizations[0]?.id ?? "";
 
 describe("a group", () => {
-  test("comes to be as its spec says, with its id where a backup has it", async () => {
+  test("is created as its spec says, with its id where a backup contains it", async () => {
     await stage.byHand(() => inside().join(organization(), "ada", "Bob"));
     await stage.group("made", "coder", {
       displayName: "Made",
@@ -33,7 +33,7 @@ describe("a group", () => {
     expect(await stage.untilEvent("made", "EntityCreated")).toContain(id);
   });
 
-  test("that people change is corrected, and one event names the fields", async () => {
+  test("that users change is corrected, and one event names the fields", async () => {
     const [ada] = await stage.byHand(() => inside().join(organization(), "ada"));
     await stage.group("drifting", "coder", { quotaAllowance: 10, members: [], avatarURL: "/a.png" });
     await stage.untilReady("drifting");

@@ -16,7 +16,7 @@ const named = (name: string) => coderd.deployment.findOrganization(name);
 const untilReady = (name: string) => stage.untilReady(name, CoderOrganization);
 
 describe("an organization", () => {
-  test("comes to be as its spec says, and drift in it is corrected", async () => {
+  test("is created as its spec says, and drift is corrected", async () => {
     await stage.organization("data", "coder", { displayName: "Data", description: "All about data" });
     const id = await untilReady("data");
     expect(named("data")).toMatchObject({ id, display_name: "Data", description: "All about data" });
@@ -155,8 +155,8 @@ describe("the sync with the identity provider", () => {
   });
 });
 
-describe("the organizations that people get at a sign-on", () => {
-  test("are mapped by name as the control plane says, and one that comes later completes the mapping", async () => {
+describe("the organizations that users get at sign-on", () => {
+  test("are mapped by name as the control plane says, and one that is created later completes the mapping", async () => {
     const organizationSync = { field: "groups", mapping: { researchers: ["research"] } };
     await stage.person.mergePatch(CoderControlPlane, stage.ref("coder"), { spec: { organizationSync } });
     const condition = async () => {

@@ -208,7 +208,7 @@ test("a bundle has everything that helps, prints what it has, and none of the se
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test("labels stay readable, though a Secret or a Helm release has their keys in it", async () => {
+test("labels remain readable, although a Secret or a Helm release contains their keys", async () => {
   const { files } = await bundled("labels.zip", {});
   const { metadata } = parse(files.get("objects/dev/pod/coder-1.yaml") ?? "");
   expect(metadata.labels).toEqual(labels);
@@ -233,7 +233,7 @@ test("an existing file is never overwritten", async () => {
   expect(error).toContain("could not be written: EEXIST");
 });
 
-test("a person who may not see logs gets the rest, and a line about it in the bundle too", async () => {
+test("a user who may not read logs gets everything else, and a line about it in the bundle", async () => {
   const transport = limited(withLogs, ({ path }) => !/\/log\?|deployments\?/.test(path));
   const { out, about } = await bundled("no-logs.zip", { transport });
   const line = 'You may not get the logs of pods in namespace "dev".';

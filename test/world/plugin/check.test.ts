@@ -203,7 +203,7 @@ test("pods without what Coder's chart gives them are named, with the fields to s
   });
 });
 
-test("a person who may read one namespace gets the answers for that, and a line for the rest", async () => {
+test("a user who may read one namespace gets the results for that, and a line for the others", async () => {
   const own = ({ path }: TransportRequest) => path.includes("/namespaces/dev/");
   const { code, findings, gaps } = await checked(limited(world.api, own), "-n", "dev");
   expect(code).toBe(0);
@@ -228,7 +228,7 @@ test("a person who may read nothing is not reassured, and gets exit code 1", asy
   expect(new Set(findings.map(({ verdict }) => verdict))).toEqual(new Set(["unknown"]));
 });
 
-test("policies that keep replicas from each other are named, also when they let other namespaces in", async () => {
+test("policies that separate replicas are named, also if they admit other namespaces", async () => {
   const NetworkPolicy = kind<KubeObject & { spec: object }>("networking.k8s.io/v1", {
     kind: "NetworkPolicy",
     plural: "networkpolicies",

@@ -68,7 +68,7 @@ describe("a values file", () => {
     expect(error).not.toContain(marked);
   });
 
-  test("that is not there is named", async () => {
+  test("that does not exist is named", async () => {
     const file = join(dir, "none.yaml");
     const { code, error } = await kubectlCoder(me, "import", "helm", "coder", "--values", file, ...coder);
     expect({ code, error }).toEqual({ code: 1, error: `kubectl coder: ${file} can't be read: ENOENT.\n` });

@@ -47,7 +47,7 @@ describe("without an operator", () => {
     });
   });
 
-  test("it hands over all the same, and says what that means for the deletion and for pools", async () => {
+  test("it still hands over, and explains the effect on deletion and on pools", async () => {
     const { code, out, error } = await world.finish(
       releaseToHelm("coder", "--release", "prod", "--name-override", "dev-coder"),
     );

@@ -82,7 +82,7 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(controlPlanes[0]?.pools[0]).toMatchObject({ busy: 1, idle: 1 });
   });
 
-  test("are counted although an old coderd lists more offline ones than anybody reads", async () => {
+  test("are counted although an old coderd lists too many offline ones", async () => {
     const fetch: Person["fetch"] = async (url) => {
       const answer = await coderd.fetch(url);
       if (!`${url}`.includes("provisionerdaemons")) return answer;
@@ -134,7 +134,7 @@ describe("the daemons of a pool with a fixed number", () => {
     expect(gaps).toEqual([expect.stringMatching(line)]);
   });
 
-  test("are asked about only where they belong to the control plane in question", async () => {
+  test("are requested only if they belong to the control plane", async () => {
     await world.person.create(CoderControlPlane, { metadata: { namespace: "dev", name: "other" } });
     await pool("of-other", "dev", { controlPlaneRef: { name: "other" } });
     const status = { organizationID: OTHER_ORGANIZATION };

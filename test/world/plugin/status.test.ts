@@ -67,7 +67,7 @@ describe("an upgrade", () => {
     return kubectlCoder({ ...terminal, namespace: "upgrades" }, "status", name);
   };
 
-  test("under way is shown with its stage, what it announces, and no problem", async () => {
+  test("in progress is shown with its stage and announcement, and without a problem", async () => {
     const { code, out } = await upgraded("Migrating", "True");
     expect(code).toBe(0);
     expect(out).toContain("  Upgrade     Migrating for 5m · coder:v2.23.0 to coder:v2.24.0\n");
@@ -149,7 +149,7 @@ describe("a person who may read only some kinds", () => {
     ]);
   });
 
-  test("gets exit code 1 when control planes are not among them, and the rest all the same", async () => {
+  test("gets exit code 1 without control planes, and everything else anyway", async () => {
     const { code, out } = await kubectlCoder(lists("coderprovisioners"), "status", "-A", "-o", "json");
     expect(code).toBe(1);
     expect(reportOf(out).gaps).toContain("You may not list codercontrolplanes in all namespaces.");

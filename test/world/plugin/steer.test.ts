@@ -42,7 +42,7 @@ test.each([
   },
 );
 
-test("a name that two kinds have is asked for again with its kind", async () => {
+test("a name that two kinds have must be repeated with its kind", async () => {
   expect((await run("pause", "coder")).error).toBe(
     'kubectl coder: Several objects in namespace "dev" have that name: use controlplane/coder or provisioner/coder.\n',
   );

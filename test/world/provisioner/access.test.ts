@@ -35,7 +35,7 @@ describe("the control plane", () => {
     await stage.untilCondition("waiting", "ControlPlaneReady", { status: "True" });
   });
 
-  test("that goes away leaves the daemons alone", async () => {
+  test("that is deleted does not affect the daemons", async () => {
     await stage.controlPlane("leaving");
     await stage.serve("orphan", { controlPlaneRef: { name: "leaving" } });
     const before = await stage.get(Deployment, "provisioner-orphan");
@@ -47,7 +47,7 @@ describe("the control plane", () => {
     expect((await stage.get(CoderProvisioner, "orphan")).status?.phase).toBe("Ready");
   });
 
-  test("whose image changes takes its daemons along, unless they have an image of their own", async () => {
+  test("whose image changes updates its daemons, unless they have their own image", async () => {
     await stage.controlPlane("upgraded");
     await stage.serve("follows", { controlPlaneRef: { name: "upgraded" } });
     await stage.serve("stays", { controlPlaneRef: { name: "upgraded" }, image: "own:1" });
@@ -79,7 +79,7 @@ describe("credentials", () => {
     await stage.untilCondition("locked-out", "ProvisionerKeyReady", { status: "True" });
   });
 
-  test("of the user's own are used instead, and come with a condition of their own", async () => {
+  test("of the user are used instead, and have their own condition", async () => {
     await stage.controlPlane("without", { status: { operatorAccessReady: false } });
     const credentialsSecretRef = { name: "my-session", key: "session" };
     await stage.create("self-made", {

@@ -121,7 +121,7 @@ test("daemons of a cluster of IPv6 are not replaced while their control plane is
   expect(await stage.template("probed")).toEqual(before);
 });
 
-test("a coderd that redirects to its access URL is asked by that, and its daemons dial it", async () => {
+test("a coderd that redirects to its access URL is reached by that URL, also by its daemons", async () => {
   const certificate = ca.issue([PUBLIC, serviceOf("redirecting")]);
   await publish("redirecting", certificate, true);
   await stage.serve("redirected", { controlPlaneRef: { name: "redirecting" } });

@@ -73,7 +73,7 @@ describe("a new pod", () => {
     expect(ready?.status).toBe("False");
   });
 
-  test("that stays away holds the rollout up, which is reported while the old daemon serves", async () => {
+  test("that does not connect blocks the rollout, which is reported while the old daemon serves", async () => {
     const pod = await startGated();
     await world.clock.advance(2 * MINUTE);
     expect(await gateOf(pod)).toBeUndefined();

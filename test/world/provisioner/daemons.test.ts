@@ -67,7 +67,7 @@ describe("a provisioner", () => {
     await connected("pool", { status: "True", reason: "Connected" });
   });
 
-  test("whose daemon stays away is stalled, and the pod, the way in and the log are named", async () => {
+  test("whose daemon does not connect is stalled, and the pod, the URL and the log are named", async () => {
     const pod = await startSilently("pool");
     const { message } = await ready("pool", { status: "False", reason: "Stalled" });
     expect(message).toContain(`Pod "${pod}" has run for more than 60 s`);
@@ -245,7 +245,7 @@ describe("a key that was replaced", () => {
   });
 });
 
-describe("coderd is asked for daemons", () => {
+describe("daemons are requested from coderd", () => {
   test("once for all pools, every two seconds while some are missing, and less often after a while", async () => {
     for (const name of ["a", "b", "c"]) await startSilently(name);
     await connected("c", { status: "False" });

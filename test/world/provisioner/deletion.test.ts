@@ -232,7 +232,7 @@ describe("deletion waits", () => {
   });
 });
 
-describe("many retired keys hold up a deletion no longer than one", () => {
+describe("many retired keys delay a deletion no longer than one", () => {
   const retired = (controlPlaneURL: (index: number) => string, controlPlaneRefName: string) =>
     Array.from({ length: 40 }, (_, index) => ({
       name: `old-${index}`,
@@ -240,7 +240,7 @@ describe("many retired keys hold up a deletion no longer than one", () => {
       controlPlaneURL: controlPlaneURL(index),
     }));
 
-  test("at one coderd that never answers, which is asked for one of them at a time", async () => {
+  test("at one coderd that never answers, which is asked for one at a time", async () => {
     const { name, coderd } = await pair();
     coderd.faults.inject({ fault: { kind: "stall" } });
     const status = { retiredKeys: retired(() => stage.urlOf(name), name) };

@@ -90,7 +90,7 @@ describe("drift rotates the key: the new one beside the old, which is deleted wh
     expect(rotated.map(({ message }) => message).join()).toContain("a new key was requested");
   });
 
-  test("requests while a rotation is under way, all by one more after it", async () => {
+  test("requests during a rotation are served together by one more after it", async () => {
     const request = requestFor("hurried");
     const before = await stage.serve("hurried");
     await request("0");

@@ -83,7 +83,7 @@ describe("while the control plane's answer is fresh", () => {
   });
 });
 
-describe("when the control plane's answer is stale, coderd is asked", () => {
+describe("when the control plane's status is stale, coderd is asked", () => {
   test("entitled", async () => {
     const { name, coderd } = await pair({
       status: { externalProvisionerDaemonsEntitlement: "not_entitled", ...ago(TWO_MINUTES) },

@@ -53,7 +53,7 @@ async function scalings(pool: string): Promise<string[]> {
 const served = async () =>
   findCondition((await stage.get(CoderControlPlane, "coder")).status?.conditions, "BuildsServed");
 
-test("the tutorial shows what people read of pools that overlap, of one at its maximum, and of tags that no pool offers", async () => {
+test("the tutorial shows the messages about overlapping pools, one at its maximum, and tags that no pool has", async () => {
   for (const manifest of manifests) {
     const { metadata, spec } = manifest.toJS() as CoderProvisioner;
     await stage.create(metadata?.name ?? "", { ...spec, replicas: 0 });

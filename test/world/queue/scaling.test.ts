@@ -89,7 +89,7 @@ describe("a pool that follows the queue", () => {
     expect(await lost).toBe("was ready");
   });
 
-  test("takes no busy daemon away, and marks those that are busy", async () => {
+  test("removes no busy daemon, and marks busy ones", async () => {
     await pool("pool", { ...LIMITS, scaleDownDelaySeconds: 30 });
     pods.buildMs = 30 * MINUTE;
     const long = submit(2);
@@ -139,7 +139,7 @@ describe("a pool that follows the queue", () => {
     await within(5 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
   });
 
-  test("says when its maximum holds it back, and when no longer", async () => {
+  test("reports when it is limited by its maximum, and when that ends", async () => {
     await pool("pool", { ...LIMITS, maxReplicas: 1 });
     submit(3);
     await stage.untilCondition("pool", "ScalingLimited", { status: "True", reason: "AtMaximum" });
@@ -202,7 +202,7 @@ describe("a pool that follows the queue", () => {
     await within(30 * MINUTE, async () => expect(await replicas("pool")).toBe(0));
   });
 
-  test("gets its fixed number back when the rule is taken away", async () => {
+  test("gets its fixed number back when autoscaling is removed", async () => {
     await pool("pool");
     await stage.change("pool", { autoscaling: null, replicas: 2 });
     await within(3 * MINUTE, async () => expect(await replicas("pool")).toBe(2));
@@ -213,7 +213,7 @@ describe("a pool that follows the queue", () => {
     });
   });
 
-  test("writes nothing while its numbers stand still, and survives a restart of the operator", async () => {
+  test("writes nothing while its numbers are unchanged, and survives a restart of the operator", async () => {
     await pool("pool", { minReplicas: 2, maxReplicas: 5 });
     await within(5 * MINUTE, async () => expect(coderd.daemons).toHaveLength(2));
     await within(2 * MINUTE, () => stage.untilCondition("pool", "Ready", { status: "True" }));
@@ -243,7 +243,7 @@ describe("the marks of busy pods", () => {
       expect(others).toEqual([]);
     });
 
-  test("go when the rule is taken away, also from a pod that is still busy", async () => {
+  test("are removed with autoscaling, also from a pod that is still busy", async () => {
     await pool("pool");
     pods.buildMs = 60 * MINUTE;
     const [build] = submit(1);

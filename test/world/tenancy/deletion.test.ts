@@ -15,7 +15,7 @@ async function tokenEvents(stage: CoderdStage) {
   return (await stage.events("coder")).filter(({ reason = "" }) => /^Token(Not)?Revoked$/.test(reason));
 }
 
-test("a control plane goes though the Secret with its database's URL can never be read", async () => {
+test("a control plane is deleted although the Secret with its database's URL can't be read", async () => {
   const stage = await openCoderdStage();
   onTestFinished(() => stage[Symbol.asyncDispose]());
   stage.operator.transport.fault = refusing("odd");
@@ -74,7 +74,7 @@ test("one event says that the token of a deleted control plane is revoked, and w
   expect(await tokenEvents(stage)).toMatchObject([{ type: "Normal", reason: "TokenRevoked", message }]);
 });
 
-test("a proxy goes though the Secret with its credentials can never be read", async () => {
+test("a proxy is deleted although the Secret with its credentials can't be read", async () => {
   const stage = await openProxyStage(new MemoryWorld(), "deletion");
   onTestFinished(() => stage[Symbol.asyncDispose]());
   const coderd = await stage.coderd("far");

@@ -82,7 +82,7 @@ describe("an upgrade that is announced", () => {
     await untilAsBefore(stage);
   });
 
-  test("keeps what people change meanwhile, and takes away only its own banner", async () => {
+  test("keeps changes of users, and removes only its own banner", async () => {
     const { stage, end } = await drain();
     await using _ = stage;
     const more = { enabled: true, message: "Lunch", background_color: "#0000ff" };
@@ -96,7 +96,7 @@ describe("an upgrade that is announced", () => {
     );
   });
 
-  test("does not repeat what people take away meanwhile", async () => {
+  test("does not repeat what users remove", async () => {
     const { stage, end } = await drain();
     await using _ = stage;
     stage.coderd.appearance = OF_PEOPLE;
@@ -139,7 +139,7 @@ describe("an upgrade that is announced", () => {
     expect(await stage.condition("Upgrading")).toBeUndefined();
   });
 
-  test("is as before when the spec no longer asks for it", async () => {
+  test("is reverted when the spec no longer requests it", async () => {
     const { stage, end } = await drain();
     await using _ = stage;
     await stage.change("coder", { upgrade: { announce: null } });
@@ -215,7 +215,7 @@ describe("an upgrade goes on unannounced and says so", () => {
 });
 
 describe("what is announced is put back later", () => {
-  test("when coderd refuses it at first, and the condition says so meanwhile", async () => {
+  test("when coderd refuses it at first, which the condition reports", async () => {
     await using stage = await open();
     await stage.change("coder", { image: NEW });
     await stage.untilStage("Migrating");
@@ -243,7 +243,7 @@ describe("what is announced is put back later", () => {
     await stage.eventually(async () => expect(await stage.condition("Upgrading")).toBeUndefined());
   });
 
-  test("when the license is back that lapsed meanwhile: without it coderd hides the banner", async () => {
+  test("when the lapsed license is renewed: without it coderd hides the banner", async () => {
     await using stage = await open();
     await stage.change("coder", { image: NEW });
     await stage.untilStage("Migrating");

@@ -253,7 +253,7 @@ test("a new pod that fails before it migrates is replaced by one of a corrected 
   });
 });
 
-test("a database that goes away in the middle is waited for", async () => {
+test("a database that becomes unreachable is waited for", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   await stage.change("coder", { image: NEW });

@@ -37,7 +37,7 @@ test("a startup probe with the timeout of an earlier version stays as it is", as
   });
 });
 
-test("another version in the spec stops all pods, lets one migrate and then starts the others", async () => {
+test("another version in the spec stops all pods, migrates with one and then starts the others", async () => {
   await using stage = await openUpgradeStage();
   await stage.settle();
   await stage.change("coder", { image: NEW });

@@ -13,7 +13,7 @@ afterAll(() => stage?.[Symbol.asyncDispose]());
 const RETRY_MS = 30_000;
 
 describe("credentials", () => {
-  test("a Secret that is missing is named, and used as soon as it is there", async () => {
+  test("a missing Secret is named, and used as soon as it exists", async () => {
     const coderd = await stage.coderd("late");
     await stage.delete(Secret, coderd.credentials);
     await stage.create("late", bootstrap(coderd));
@@ -117,7 +117,7 @@ describe("a coderd that can't or won't", () => {
   });
 });
 
-test("a running proxy goes on while coderd is away, and follows its spec", async () => {
+test("a running proxy continues while coderd is unreachable, and follows its spec", async () => {
   const coderd = await stage.coderd("away");
   await stage.create("away", bootstrap(coderd));
   await stage.untilRegistered("away");

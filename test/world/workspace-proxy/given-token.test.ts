@@ -60,7 +60,7 @@ test("a missing Secret is named; nothing runs without it, and what runs is left 
   expect(await stage.status("missing")).toMatchObject({ phase: "Ready", readyReplicas: 1 });
 });
 
-test("a registered proxy that is given a token lets go of its registration, and says what is left", async () => {
+test("a registered proxy that is given a token releases its registration, and reports what remains", async () => {
   const coderd = await stage.coderd("switched");
   await stage.create("switched", bootstrap(coderd));
   const token = await stage.untilTokenWorks(coderd, "switched-proxy-token");

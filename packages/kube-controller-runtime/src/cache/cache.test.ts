@@ -158,7 +158,7 @@ describe("synced", () => {
     expect([cache.synced, cache.available, transport.requests.length]).toEqual([true, false, 0]);
   });
 
-  test("a right that is taken away and given back loses no object of a kind that may be forbidden", async () => {
+  test("a permission that is revoked and restored loses no object of a kind that may be forbidden", async () => {
     const { clock, api, transport, caches, run } = setUp();
     const cache = caches.define(ConfigMap, { mayBeForbidden: true });
     await api.client().create(ConfigMap, configMap("a"));

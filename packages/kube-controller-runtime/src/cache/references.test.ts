@@ -118,7 +118,7 @@ describe("a referenced object", () => {
     expect(await read("a")).toBeUndefined();
   });
 
-  test("that cannot be fetched is asked for again by the next read", async () => {
+  test("that cannot be fetched is requested again by the next read", async () => {
     const { references, transport, write, read } = setUp();
     await write("a", "1");
     references.set("x", [ref("a")]);
@@ -155,7 +155,7 @@ describe("referenced objects that are larger than all together may be", () => {
     expect(shared.keptBytes).toBe(0);
   });
 
-  test("are reported when they change while they are not kept and the watch is away", async () => {
+  test("are reported if they changed while they were not cached and the watch was interrupted", async () => {
     const { references, transport, write, read, news } = setUp({ keptBytes: KEPT });
     for (const name of ["a", "b"]) await write(name, large("1"));
     references.set("x", [ref("a")]);

@@ -35,7 +35,7 @@ function setUp() {
 const cached = ({ caches }: RunContext) =>
   [Red, Blue].map((kind) => [...caches.of(kind).all()].map(keyOfObject));
 
-test("one controller can watch a kind by two selectors, each with a cache of its own", async () => {
+test("one controller can watch a kind by two selectors, each with a separate cache", async () => {
   const { teams, runs, context } = setUp();
   const { person, clock } = await runManager([teams]);
   for (const [name, team] of [
@@ -78,7 +78,7 @@ test("own writes show at once in the caches that select them, and in no other", 
   expect(cached(context())).toEqual([["n/a"], []]);
 });
 
-test("a kind that is watched by selections only has no cache of its own", async () => {
+test("a kind that is watched by selections only has no other cache", async () => {
   const { teams, context } = setUp();
   const { person, clock } = await runManager([teams]);
   await person.create(ConfigMap, configMap("a", "red"));

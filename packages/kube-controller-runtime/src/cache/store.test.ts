@@ -118,7 +118,7 @@ describe("an own write", () => {
     expect(seen()).toEqual(["a@12"]);
   });
 
-  test("of an object that was deleted meanwhile brings nothing back", () => {
+  test("of an object that has been deleted does not restore it", () => {
     const { store, list, feed, seen } = newStore();
     list(10, object(5));
     feed({ type: "apply", object: object(11) }, { type: "delete", object: object(12) });

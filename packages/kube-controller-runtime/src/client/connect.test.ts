@@ -72,7 +72,7 @@ describe("straight to the server", () => {
     expect(await ask(user, { server, ...ca })).toMatchObject({ certificate: "jane" });
   });
 
-  test("every group to impersonate has a header of its own", async () => {
+  test("every group to impersonate has a separate header", async () => {
     const server = `http://127.0.0.1:${await listen(createPlainServer(whoAmI))}`;
     const user = { token: "t", as: "jane", "as-groups": ["a", "b"] };
     expect(await ask(user, { server })).toMatchObject({
@@ -165,7 +165,7 @@ describe("through a proxy", () => {
     expect(String(error)).toBe(`Error: proxy 127.0.0.1:${proxy.port}: responded to CONNECT with 407`);
   });
 
-  test("an IPv6 address is asked for in brackets", async () => {
+  test("an IPv6 address is requested in brackets", async () => {
     const proxy = await proxyFor();
     proxy.refusal = { status: "502 Bad Gateway" };
     const cluster = { server: "https://[fd00::1]:6443", "proxy-url": `http://127.0.0.1:${proxy.port}` };
@@ -185,7 +185,7 @@ describe("through a proxy", () => {
     await asking;
   });
 
-  test("a proxy that is not there is named", async () => {
+  test("an unreachable proxy is named", async () => {
     const cluster = { "proxy-url": "http://127.0.0.1:1" };
     await expect(ask({}, cluster)).rejects.toThrow(/^proxy 127\.0\.0\.1:1: .*ECONNREFUSED/);
   });

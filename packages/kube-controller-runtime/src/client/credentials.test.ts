@@ -21,7 +21,7 @@ describe("a kubeconfig", () => {
     expect(await credentials.headers()).toEqual({ Authorization: `Basic ${base64("u:p")}` });
   });
 
-  test("gives certificates, embedded or in files, and how the server is to be trusted", async () => {
+  test("provides certificates, embedded or in files, and how to verify the server", async () => {
     const { kubeconfig, write } = kubeconfigFolder();
     const { cert, key } = createCertificateAuthority().issue(["client"]);
     const ca = createCertificateAuthority().cert;
@@ -159,7 +159,7 @@ describe("an exec plugin", () => {
     return { kubeconfig: kubeconfig(execUser(script)), calls: () => readFileSync(count, "utf8").length };
   }
 
-  test("is asked for a token, and asked again by a refresh, once for all who ask at the same time", async () => {
+  test("is run for a token, and rerun by a refresh, once for concurrent callers", async () => {
     const { kubeconfig, calls } = counting();
     const credentials = await loadCredentials({ kubeconfig });
     expect(await credentials.headers()).toEqual(bearer("t1"));
@@ -177,7 +177,7 @@ describe("an exec plugin", () => {
     expect(calls()).toBe(1);
   });
 
-  test("is asked again when its answer has expired, and not before", async () => {
+  test("is rerun when its credential has expired, and not before", async () => {
     const clock = new VirtualClock();
     const expirationTimestamp = new Date(clock.now() + 60_000).toISOString();
     const { kubeconfig, calls } = counting({ expirationTimestamp });

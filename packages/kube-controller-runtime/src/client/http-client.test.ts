@@ -241,7 +241,7 @@ describe("a delete", () => {
   });
 });
 
-describe("an API server that asks for a pause", () => {
+describe("an API server that requests a pause", () => {
   const throttled = (seconds: number, status = 429) => answers(status, { "retry-after": String(seconds) });
 
   test.each([
@@ -311,7 +311,7 @@ describe("an API server that asks for a pause", () => {
     expect(reported).toEqual(["get 429"]);
   });
 
-  test("of zero seconds, repeatedly, is asked at growing intervals", async () => {
+  test("of zero seconds, repeatedly, backs off", async () => {
     const { clock, client, reported } = setUp(throttled(0));
     expect(await failure(clock, client.get(ConfigMap, ref))).toMatchObject({ code: 429 });
     expect(reported).toHaveLength(9);

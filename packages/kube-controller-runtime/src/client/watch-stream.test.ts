@@ -55,7 +55,7 @@ describe("a watch body", () => {
     expect(await read(...[...bytes].map((byte) => Uint8Array.of(byte)))).toEqual([event("ä"), event("🌍")]);
   });
 
-  test("gives the events before a cut, then fails: the rest of an event is not an event", async () => {
+  test("returns the events before an interruption, then fails: a partial event is not an event", async () => {
     const seen: unknown[] = [];
     const cut = (async () => {
       for await (const each of watchEvents(from(Buffer.from(line("a") + line("b").slice(0, -1)))))

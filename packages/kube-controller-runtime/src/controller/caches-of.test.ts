@@ -35,7 +35,7 @@ test("controllers that watch the same kind share one cache, with the indexes of 
   for (const index of ["name", "uid"]) expect(caches.of(Parent).byIndex(index, "x")).toEqual([]);
 });
 
-test("who names no options takes what the others ask for", () => {
+test("without options uses the cache of the others", () => {
   const options = { indexes: { name: byName } };
   const caches = cachesFor(
     controller("one")

@@ -368,7 +368,7 @@ describe("fields that an earlier release set by Update", () => {
     expect(world.requests()).toEqual([]);
   });
 
-  test("are adopted even if another client writes in between", async () => {
+  test("are adopted even if another client writes at the same time", async () => {
     await earlier().create(ConfigMap, configMap({ kept: "1", dropped: "1" }, { labels }));
     await seen();
     let disturbed = 0;
@@ -450,7 +450,7 @@ describe("remove", () => {
     expect(world.requests()).toEqual(["delete n/configmaps/child"]);
   });
 
-  test("asks for no second deletion of an object that its finalizers keep", async () => {
+  test("does not delete again an object that its finalizers keep", async () => {
     await world.person.create(ConfigMap, configMap({}, { labels, finalizers: ["example.com/wait"] }));
     await world.person.delete(ConfigMap, ref);
     await seen();

@@ -75,14 +75,14 @@ describe("a living object", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("that no longer needs the finalizer is cleaned up, freed of it and applied", async () => {
+  it("that no longer needs the finalizer is cleaned up, loses it and is applied", async () => {
     const { object, calls, run, storedFinalizers } = await setUp(["other.com/x", NAME]);
     await run(object, { wanted: false });
     expect(calls).toEqual(["cleanup", expect.stringContaining("apply under other.com/x at")]);
     expect(await storedFinalizers()).toEqual(["other.com/x"]);
   });
 
-  it("whose early cleanup fails keeps the finalizer, is applied all the same, and is tried again", async () => {
+  it("whose early cleanup fails keeps the finalizer, is applied anyway, and is retried", async () => {
     const { object, calls, run, storedFinalizers } = await setUp([NAME]);
     const cleanup = () => Promise.reject(new Error("namespace locked"));
     await expect(run(object, { wanted: false, cleanup })).rejects.toThrow("namespace locked");
@@ -132,7 +132,7 @@ describe("an object that is being deleted", () => {
     return { ...state, object: (await state.stored()) as Stored<ConfigMap> };
   };
 
-  it("is cleaned up, then let go", async () => {
+  it("is cleaned up, then released", async () => {
     const { object, calls, run, stored } = await deleting([NAME]);
     expect(await run(object)).toEqual(awaitChange);
     expect(calls).toEqual(["cleanup"]);

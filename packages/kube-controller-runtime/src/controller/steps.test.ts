@@ -61,7 +61,7 @@ describe("a step", () => {
 });
 
 describe("the end of a run", () => {
-  it("waits for a change when no step asks for more", async () => {
+  it("waits for a change if no step requests more", async () => {
     const steps = newSteps();
     await steps.run("A", async () => ({ condition: fine }));
     expect(steps.finish()).toEqual(awaitChange);

@@ -117,7 +117,7 @@ describe("a process that was stopped", () => {
     expect(a.leader.isLeader()).toBe(false);
   });
 
-  it("notices that it was stopped even when its wall clock was set back meanwhile", async () => {
+  it("notices that it was stopped even if its wall clock was set back", async () => {
     const { clock, candidate } = leaseCandidates();
     const a = candidate("a");
     await clock.advance(10_000);

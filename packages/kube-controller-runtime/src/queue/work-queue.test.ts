@@ -233,7 +233,7 @@ describe("WorkQueue", () => {
     expect(clock.pending).toBe(0);
   });
 
-  it("asks for timers of whole milliseconds, and never longer than the platform can count", async () => {
+  it("sets timers of whole milliseconds, and never longer than the platform supports", async () => {
     const { clock, queue } = newQueue();
     const asked: number[] = [];
     const setTimer = clock.setTimer.bind(clock);
@@ -303,7 +303,7 @@ describe("the order in which a fleet is served", () => {
   const names = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, each) => `${prefix}${each}`);
 
-  it("nothing is started while a first look waits or is under way, and what changed is served meanwhile", async () => {
+  it("no key is started while a new key waits or runs, and changed keys are processed", async () => {
     const { clock, queue } = newQueue();
     const keys = served(queue);
     queue.add("look", { priority: "new" });

@@ -28,7 +28,7 @@ describe("what an error means for the reader of a condition", () => {
     expect(explained.message).toContain('Could not apply Secret "dev/token": the server\'s words.');
   });
 
-  test("a list with duplicate entries is invalid, although the API server calls it an error of its own", () => {
+  test("a list with duplicate entries is invalid, although the API server reports an internal error", () => {
     const words = 'failed to create typed patch object: .volumes: duplicate entries for key [name="a"]';
     const { reason, message } = explain(apiError("InternalError", 500, words));
     expect([reason, message]).toEqual(["Invalid", words]);

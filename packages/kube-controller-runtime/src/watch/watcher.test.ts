@@ -225,7 +225,7 @@ describe("a watch that breaks", () => {
 });
 
 describe("time", () => {
-  test("the server is asked to end each watch after three to four minutes, spread at random", async () => {
+  test("each watch requests a timeout of three to four minutes, at random", async () => {
     const lengths = [0, 0.999].map(async (random) => {
       const it = following(undefined, { random: () => random });
       await it.clock.advance(0);
@@ -255,7 +255,7 @@ describe("time", () => {
     expect(it.retries.at(-1)?.waitMs).toBeLessThan(200);
   });
 
-  test("a server that asks for time is given it", async () => {
+  test("a server that requests a delay gets it", async () => {
     const it = following(answers(429, { "retry-after": "47" }));
     await it.clock.advance(46_999);
     expect(it.transport.requests).toHaveLength(1);

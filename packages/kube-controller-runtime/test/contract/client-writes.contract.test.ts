@@ -74,7 +74,7 @@ contract("a client that writes", (api) => {
       expect(patched.metadata.resourceVersion).not.toBe(created.metadata.resourceVersion);
     });
 
-    test("a merge patch of a version that is no longer the newest is a Conflict and changes nothing", async () => {
+    test("a merge patch of an outdated version is a Conflict and changes nothing", async () => {
       const created = await api().client.create(ConfigMap, configMap("stale"));
       await api().other.mergePatch(ConfigMap, refOf(created), { data: { theirs: "1" } });
       const { resourceVersion } = created.metadata;
@@ -147,7 +147,7 @@ contract("a client that writes", (api) => {
       expect(managers).toContain("contract Apply");
     });
 
-    test("of a version that is no longer the newest is a Conflict", async () => {
+    test("of an outdated version is a Conflict", async () => {
       const { metadata } = await api().client.apply(ConfigMap, configMap("locked", { a: "1" }));
       await api().other.mergePatch(ConfigMap, refOf({ metadata }), { data: { b: "1" } });
       const { resourceVersion } = metadata;

@@ -51,7 +51,7 @@ contract("what an API server stores", (api) => {
       expect(await create("empty", {})).toEqual({ size: 1, box: { color: "red" } });
     });
 
-    test("keeps what was given, and fills in the rest, in lists and maps too", async () => {
+    test("keeps given values, and sets defaults, in lists and maps too", async () => {
       const given = { size: 5, box: { label: "x" }, parts: [{ name: "a" }], byName: { b: {} } };
       expect(await create("given", given)).toEqual({
         size: 5,
@@ -143,7 +143,7 @@ contract("what an API server stores", (api) => {
     });
   });
 
-  test("an empty map of data is not there, and one that is applied empty can be filled later", async () => {
+  test("an empty map of data is absent, and one that is applied empty can be filled later", async () => {
     const metadata = { namespace, name: "hollow" };
     const created = await api().client.apply(Secret, { metadata, data: {} });
     expect(created.data).toBeUndefined();

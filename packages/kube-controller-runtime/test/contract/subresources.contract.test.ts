@@ -27,7 +27,7 @@ contract("subresources and dry runs", (api) => {
     expect((await client.get(Deployment, ref)).spec?.replicas).toBe(5);
   });
 
-  test("a scale of what is not there is not found", async () => {
+  test("a scale of a missing object is not found", async () => {
     const ref = { namespace: await api().newNamespace(), name: "absent" };
     expect(isNotFound(await failure(api().client.get(scaleOf(Deployment), ref)))).toBe(true);
   });

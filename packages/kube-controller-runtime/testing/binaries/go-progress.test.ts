@@ -17,7 +17,7 @@ describe("the progress of a build", () => {
     expect(progress.summary(0)).toBe("1 modules downloaded");
   });
 
-  test("says how much is done and how long the rest will take", () => {
+  test("shows the progress and the remaining time", () => {
     expect(compiled(60, 180).summary(60_000)).toBe("60 of 180 packages compiled, about 2m0s left");
   });
 

@@ -39,7 +39,7 @@ describe("KUBEBUILDER_ASSETS", () => {
 });
 
 describe("KUBE_VERSION", () => {
-  test("chooses another pinned version, which has a cache of its own", async () => {
+  test("chooses another pinned version, which has a separate cache", async () => {
     const newest = await find();
     for (const name of binaryNames) {
       machine.writeExecutable(`templates/${name}`, fakeBinary(name, "v1.30.14"));
@@ -98,7 +98,7 @@ describe("the build", () => {
     expect(machine.built.slice(3)).toEqual([...binaryNames]);
   });
 
-  test("refuses a binary that turns out to be another version", async () => {
+  test("refuses a binary of another version", async () => {
     machine.writeExecutable("templates/kubectl", "#!/bin/sh\necho 'Client Version: v1.30.1'\n");
     await expect(find()).rejects.toThrow(/kubectl is version v1\.30\.1, but .* pins v1\.36/);
   });

@@ -58,7 +58,7 @@ test("official files make a build unnecessary", async () => {
   expect(machine.built).toEqual([]);
 });
 
-test("the newest patch of the pinned minor stands in for a patch without an archive", async () => {
+test("the newest patch of the pinned minor replaces a patch without an archive", async () => {
   const found = await kubeBinaries(machine.context(hosts(["v1.36.0", "v1.36.2", "v1.35.9", "v1.37.0"])));
   expect(readFileSync(found["kube-apiserver"], "utf8")).toContain("v1.36.2");
 });

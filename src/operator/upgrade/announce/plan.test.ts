@@ -63,7 +63,7 @@ describe("after the upgrade", () => {
   ])("%s", (_, facts, plan) => expect(planOf("putBack", facts)).toEqual(plan));
 });
 
-test("while coderd is away nothing changes", () => {
+test("while coderd is unreachable nothing changes", () => {
   expect(planOf("keep", {})).toEqual(rest);
   expect(planOf("keep", { record: announcing })).toEqual(rest);
 });

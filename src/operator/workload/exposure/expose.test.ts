@@ -159,7 +159,7 @@ describe("a route", () => {
     expect(redirect?.spec?.rules[0]).not.toHaveProperty("backendRefs");
   });
 
-  test("may come with listeners of its own", () => {
+  test("may have its own listeners", () => {
     const set = {
       parentRef: { name: "public", namespace: "gateways" },
       listeners: [

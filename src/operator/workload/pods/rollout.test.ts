@@ -268,7 +268,7 @@ describe("the cause of a stalled rollout", () => {
       });
     });
 
-    test("is an end with exit code 0 too, but not of an init container, which is to end so", () => {
+    test("includes exit code 0, except for an init container", () => {
       const terminated = {
         exitCode: 0,
         startedAt: "2026-01-01T11:59:00Z",
@@ -322,7 +322,7 @@ describe("the cause of a stalled rollout", () => {
     expect(JSON.stringify(cause)).not.toContain("hunter2");
   });
 
-  test("names what a container lacks to be started", () => {
+  test("names what is missing to start a container", () => {
     const state = { waiting: { reason: "CreateContainerConfigError", message: 'secret "db" not found' } };
     expect(causeWith(aPod("coder-1", { state }))).toMatchObject({
       cause: expect.stringContaining('container "coder" cannot be started: secret "db" not found. Create'),

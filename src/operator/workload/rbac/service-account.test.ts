@@ -40,7 +40,7 @@ test("it has name, labels and annotations of the spec, but keeps the operator's 
   });
 });
 
-test("one that the user brings is not made, by a name of its own or by the default one", () => {
+test("one that the user provides is not created, under its own or the default name", () => {
   expect(accountOf({ name: "mine", disableCreate: true })).toBeUndefined();
   expect(accountOf({ disableCreate: true })).toBeUndefined();
 });

@@ -50,6 +50,6 @@ test("the example leaves replicas connected", () => {
   expect(closedPorts(pods, [parse(readFileSync("examples/network-policy.yaml", "utf8"))])).toEqual([]);
 });
 
-test("a namespace whose labels are not known counts as let in", () => {
+test("a namespace with unknown labels counts as admitted", () => {
   expect(closedPorts({ labels }, [fromNamespace({ matchLabels: { team: "b" } })])).toEqual([]);
 });

@@ -12,7 +12,7 @@ const chart = {
 const marked = "s3cr3t-marker";
 
 describe("a release from its Secret", () => {
-  test("has the chart's defaults under the values that people gave", () => {
+  test("merges the user's values over the chart's defaults", () => {
     const config = { coder: { replicaCount: 3 } };
     expect(decodeRelease(kept({ name: "a", namespace: "b", chart, config }))).toEqual({
       name: "a",
@@ -25,12 +25,12 @@ describe("a release from its Secret", () => {
     });
   });
 
-  test("loses a default that people set to null, as in Helm", () => {
+  test("loses a default that users set to null, as in Helm", () => {
     const { values } = decodeRelease(kept({ chart, config: { coder: { image: null } } }));
     expect(values).toEqual({ coder: { replicaCount: 1 } });
   });
 
-  test("can't reach into the program by names that every object has", () => {
+  test("can't reach into the program with names of built-in properties", () => {
     const config = JSON.parse(
       '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}',
     );

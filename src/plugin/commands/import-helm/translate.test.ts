@@ -54,7 +54,7 @@ describe("daemons", () => {
     "http://coder.dev",
     "https://coder.dev.svc:443/",
     "http://coder.dev.svc.cluster.local",
-  ])("that reach their own control plane by %s get its address from the operator", (value) =>
+  ])("that reach their control plane by %s get its address from the operator", (value) =>
     expect(specOf(url(value), "provisioner")).not.toHaveProperty("extraEnv"),
   );
 

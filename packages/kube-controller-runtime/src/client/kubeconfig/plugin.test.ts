@@ -32,7 +32,7 @@ describe("a plugin is given", () => {
     },
   );
 
-  test("the cluster where it asks for it, its CA by content", async () => {
+  test("the cluster if it requests it, with the content of its CA", async () => {
     const cluster = {
       server: "https://api.example.com:6443/prefix",
       "certificate-authority": "ca.pem",

@@ -32,7 +32,7 @@ describe("several files in KUBECONFIG", () => {
     expect(found.token).toMatchObject({ text: "second" });
   });
 
-  test("relative paths begin at the file that they stand in", async () => {
+  test("relative paths are relative to their file", async () => {
     const { dir, paths, load } = merged(
       { ...server("first"), ...context("a"), "current-context": "a" },
       entry("user", "u", { tokenFile: "tokens/mine" }),
@@ -117,7 +117,7 @@ users:
     expect((await loadSettings({}, environment)).user.token).toMatchObject({ text: "home" });
   });
 
-  test("that is nowhere is asked for", async () => {
+  test("that is missing is requested", async () => {
     const { dir } = kubeconfigFolder();
     await expect(loadSettings({}, { env: {}, home: dir, serviceAccount: dir })).rejects.toThrow(
       "no Kubernetes cluster is configured: set --kubeconfig or KUBECONFIG",
