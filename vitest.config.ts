@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 const WORKERS = 3;
 
 /** End-to-end tests that choose versions of Coder themselves. The others run on either, while these are built. */
-const VERSION_SPECIFIC = ["company", "contract", "first-admin", "upgrade", "unlicensed"].map(
+const VERSION_SPECIFIC = ["company", "contract", "demo", "first-admin", "upgrade", "unlicensed"].map(
   (name) => `test/e2e/${name}.test.ts`,
 );
 
