@@ -2,11 +2,10 @@ import type { V1Status } from "@kubernetes/client-node";
 import type { Wire } from "../object.ts";
 import { redactText } from "../redact/redactor.ts";
 import { ApiError, type ApiErrorReason } from "./error.ts";
+import { MAX_BODY_BYTES, tooLarge } from "./exchange.ts";
 import type { TransportResponse } from "./transport.ts";
 
 export type StatusBody = Wire<V1Status>;
-
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 const REASON_BY_CODE: Readonly<Record<number, ApiErrorReason>> = {
   400: "BadRequest",
@@ -28,12 +27,7 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) {
-      throw new ApiError(`response is larger than ${MAX_BODY_BYTES} bytes`, {
-        reason: "ResponseTooLarge",
-        code: 0,
-      });
-    }
+    if (size > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

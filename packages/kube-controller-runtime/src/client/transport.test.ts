@@ -10,6 +10,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { systemClock } from "../clock.ts";
 import { ConfigMap } from "../kinds.ts";
 import type { Credentials } from "./credentials.ts";
+import { MAX_BODY_BYTES } from "./exchange.ts";
 import { HttpClient } from "./http-client.ts";
 import type { TlsOptions } from "./identity.ts";
 import { readText } from "./response.ts";
@@ -89,6 +90,60 @@ test("a request has the credentials and the path prefix, and its response is ret
   expect(answer).toMatchObject({ status: 201, headers: { "retry-after": "7" } });
   expect(seen).toMatchObject({ method: "POST", url: "/k8s/api?x=1" });
   expect(seen?.headers).toMatchObject({ authorization: "Bearer first", "user-agent": "unit" });
+});
+
+test("a response that is cut in its body has a status, and its body fails", async () => {
+  const { transport } = await serve((_, response) => {
+    response.writeHead(200, { "content-length": 10 }).write("{", () => response.destroy());
+  });
+  const { signal } = new AbortController();
+  const { status, body } = await transport.send({ method: "GET", path: "/", headers: {}, signal });
+  expect(status).toBe(200);
+  await expect(readText(body)).rejects.toThrow();
+});
+
+test("a response that ends with its signal fails with the reason of the signal", async () => {
+  const abort = new AbortController();
+  const { transport } = await serve((_, response) => void response.writeHead(200).write("{"));
+  const { body } = await transport.send({ method: "GET", path: "/", headers: {}, signal: abort.signal });
+  abort.abort(new Error("too late"));
+  await expect(readText(body)).rejects.toThrow("too late");
+});
+
+test("a response that exceeds the limit of memory is not read to its end", async () => {
+  let sent = 0;
+  const { transport } = await serve((_, response) => {
+    const chunk = Buffer.alloc(4 * 1024 * 1024);
+    const more = () => {
+      if (response.destroyed) return;
+      sent += chunk.length;
+      response.write(chunk, more);
+    };
+    response.writeHead(200);
+    more();
+  });
+  await expect(ask(transport)).rejects.toMatchObject({ reason: "ResponseTooLarge" });
+  expect(sent).toBeLessThan(1.5 * MAX_BODY_BYTES);
+});
+
+test("a request that is not admitted is not sent, and the next one uses its connection", async () => {
+  const seen: (string | undefined)[] = [];
+  const connections = new Set<Socket>();
+  const { transport } = await serve(({ url, socket }, response) => {
+    seen.push(url);
+    connections.add(socket);
+    response.end();
+  });
+  const { signal } = new AbortController();
+  const send = (path: string, admit = () => {}) =>
+    transport.send({ method: "POST", path, headers: {}, body: "{}", signal, admit });
+  await readText((await send("/first")).body);
+  const refused = send("/refused", () => {
+    throw new Error("no longer leading");
+  });
+  await expect(refused).rejects.toThrow("no longer leading");
+  await readText((await send("/second")).body);
+  expect([seen, connections.size]).toEqual([["/k8s/first", "/k8s/second"], 1]);
 });
 
 describe("after a 401", () => {

@@ -1,9 +1,8 @@
-import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
 import { Agent, type Dispatcher } from "undici";
-import { admittedBy } from "../admission.ts";
 import { type ConnectionOptions, connectorFor } from "./connect.ts";
 import type { Credentials } from "./credentials.ts";
+import { exchange } from "./exchange.ts";
 import type { RequestHeaders, TlsOptions } from "./identity.ts";
 
 /** One HTTP request to the API server. */
@@ -48,7 +47,7 @@ interface Agents {
 
 /** A response, and the credentials of its request. */
 interface Attempt {
-  readonly response: Dispatcher.ResponseData;
+  readonly response: TransportResponse;
   readonly tls: TlsOptions;
   readonly headers: RequestHeaders;
 }
@@ -66,17 +65,18 @@ export function httpTransport(credentials: Credentials): Transport {
     const { tls } = credentials;
     if (agents.tls !== tls && !agents.requests.destroyed) agents = replaced(agents, credentials);
     const agent = request.streaming ? agents.watches : agents.requests;
-    const connections = request.admit ? admittedBy(request.admit, agent) : agent;
-    const response = await connections.request({
+    const options = {
       origin: credentials.origin,
       path: credentials.pathPrefix + request.path,
       method: request.method,
       headers: { ...request.headers, ...headers },
       body: request.body ?? null,
-      signal: request.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
+    };
+    const response = request.streaming
+      ? await stream(agent, { ...options, signal: request.signal })
+      : await exchange(agent, options, request);
     return { response, tls, headers };
   }
 
@@ -90,7 +90,7 @@ export function httpTransport(credentials: Credentials): Transport {
   }
 
   async function shouldRepeat(first: Attempt, signal: AbortSignal): Promise<boolean> {
-    if (first.response.statusCode !== 401) return false;
+    if (first.response.status !== 401) return false;
     // If the credentials can't be read, keep the 401 response, which says what is wrong.
     return orAborted(isOutdated(first), signal).catch(() => false);
   }
@@ -98,9 +98,9 @@ export function httpTransport(credentials: Credentials): Transport {
   return {
     async send(request) {
       const first = await attempt(request);
-      if (!(await shouldRepeat(first, request.signal))) return answer(first);
-      await first.response.body.dump();
-      return answer(await attempt(request));
+      if (!(await shouldRepeat(first, request.signal))) return first.response;
+      for await (const _ of first.response.body);
+      return (await attempt(request)).response;
     },
     async close() {
       await Promise.all([agents.requests.destroy(), agents.watches.destroy()]);
@@ -108,8 +108,10 @@ export function httpTransport(credentials: Credentials): Transport {
   };
 }
 
-function answer({ response }: Attempt): TransportResponse {
-  return { status: response.statusCode, headers: response.headers, body: response.body as Readable };
+/** Returns the body as a stream, which must be read or destroyed. */
+async function stream(agent: Agent, options: Dispatcher.RequestOptions): Promise<TransportResponse> {
+  const { statusCode: status, headers, body } = await agent.request(options);
+  return { status, headers, body };
 }
 
 /** An exec plugin may hang and can't be aborted, but the waiting request can. */
