@@ -2,22 +2,20 @@ import type { Problem } from "../../problems.ts";
 import { age, type Level, mark, paragraph, section, separator } from "../../terminal/lines.ts";
 import type { OutputStyle } from "../../terminal/output-style.ts";
 import { table } from "../../terminal/table.ts";
-import { dimmed, type Line, type Span, span } from "../../terminal/text.ts";
-import type {
-  Certificate,
-  ControlPlaneReport,
-  EntityReport,
-  FirstAdmin,
-  License,
-  PoolReport,
-  ProxyReport,
-  State,
-} from "./report.ts";
+import { type Line, type Span, span } from "../../terminal/text.ts";
+import type { Certificate, ControlPlaneReport, FirstAdmin, License, State } from "./report.ts";
+import {
+  groupTable,
+  INDENT,
+  MAX_ROWS,
+  omitted,
+  organizationTable,
+  poolLegend,
+  poolTable,
+  proxyTable,
+} from "./tables.ts";
 
 const LABEL_WIDTH = 12;
-const INDENT = "  ";
-/** Maximum number of organizations, of groups and of problems on the screen. */
-const MAX_ROWS = 20;
 
 /** One control plane on one screen. */
 export function screen(report: ControlPlaneReport, style: OutputStyle): Line[] {
@@ -124,86 +122,6 @@ function licenseText({ tier, expires, daysLeft, seatsUsed, seatsAllowed }: Licen
   const term = expires && daysLeft !== undefined ? `until ${expires.slice(0, 10)} (${daysLeft} days)` : "";
   const seats = seatsUsed === undefined ? "" : `${seatsUsed} of ${seatsAllowed ?? "unlimited"} seats`;
   return [tier, term, seats].filter(Boolean).join(dot);
-}
-
-function poolTable(pools: readonly PoolReport[], style: OutputStyle): Line[] {
-  const number = (value: number | undefined) => span(value === undefined ? "-" : `${value}`);
-  const numbers = ["READY", "WANTED", "BUSY", "IDLE", "PENDING"];
-  return table(
-    ["", "NAME", ...numbers, "LIMITS", "ORGANIZATION", "TAGS"],
-    pools.map((pool) => [
-      rowMark(pool, style),
-      span(pool.name),
-      ...[pool.daemons, pool.wanted, pool.busy, pool.idle, pool.pending].map(number),
-      span(pool.limits ?? "fixed"),
-      span(pool.organization ?? "-"),
-      span(tagText(pool.tags)),
-    ]),
-    { indent: INDENT, right: numbers },
-  );
-}
-
-function poolLegend({ pools, isCoderdAsked }: ControlPlaneReport, style: OutputStyle): Line[] {
-  if (isCoderdAsked || pools.every(({ limits }) => limits !== undefined)) return [];
-  const legend =
-    "A dash means unknown: only coderd knows this of pools with a fixed number of daemons. Set CODER_URL and CODER_SESSION_TOKEN to ask it.";
-  return paragraph(legend, style, INDENT).map(dimmed);
-}
-
-function proxyTable(proxies: readonly ProxyReport[], style: OutputStyle): Line[] {
-  return table(
-    ["", "NAME", "READY", "HEALTH", "HOST"],
-    proxies.map((proxy) => [
-      rowMark(proxy, style),
-      span(proxy.name),
-      span(`${proxy.pods}/${proxy.wanted}`),
-      span(proxy.health ?? "-"),
-      span(proxy.host ?? "-"),
-    ]),
-    { indent: INDENT },
-  );
-}
-
-function organizationTable(organizations: readonly EntityReport[], style: OutputStyle): Line[] {
-  const rows = organizations.slice(0, MAX_ROWS).map((each) => entityCells(each, style));
-  return [
-    ...table(["", "NAME", "READY", "NAME IN CODER"], rows, { indent: INDENT }),
-    ...omitted(organizations, style),
-  ];
-}
-
-function groupTable(groups: readonly EntityReport[], style: OutputStyle): Line[] {
-  const rows = groups
-    .slice(0, MAX_ROWS)
-    .map((group) => [...entityCells(group, style), span(group.organization ?? "-")]);
-  const titles = ["", "NAME", "READY", "NAME IN CODER", "ORGANIZATION"];
-  return [...table(titles, rows, { indent: INDENT }), ...omitted(groups, style)];
-}
-
-function entityCells(entity: EntityReport, style: OutputStyle): Span[] {
-  const { name, ready, paused, nameInCoder } = entity;
-  const state = paused ? "paused" : (ready?.reason ?? "-");
-  return [rowMark(entity, style), span(name), span(state), span(nameInCoder)];
-}
-
-/** Those that the screen shows come first, because they need attention. */
-function omitted({ length }: readonly unknown[], style: OutputStyle): Line[] {
-  if (length <= MAX_ROWS) return [];
-  return paragraph(`${length - MAX_ROWS} more are in the output of -o json.`, style, INDENT).map(dimmed);
-}
-
-function rowMark({ ready, paused }: PoolReport | ProxyReport | EntityReport, style: OutputStyle): Span {
-  const levels: Readonly<Record<string, Level>> = { True: "good", False: "wrong" };
-  return mark(paused ? "unknown" : (levels[ready?.status ?? ""] ?? "waiting"), style);
-}
-
-function tagText(tags: Readonly<Record<string, string>>): string {
-  return (
-    Object.entries(tags)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, value]) => `${key}=${value}`)
-      .join(",") || "-"
-  );
 }
 
 /** What is wrong, with which object, since when, and what to do, in the operator's words. */
