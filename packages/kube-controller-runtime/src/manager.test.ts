@@ -62,7 +62,7 @@ test("leadership is renewed through a separate client, if there is one, regardle
 });
 
 describe("the start", () => {
-  test("waits for all caches before leadership is sought, and for that before the first run", async () => {
+  test("waits for all caches before it requests leadership, and for leadership before the first run", async () => {
     const { slow, reported } = slowController(0);
     const world = prepareManager([slow], { leaderElection, ...observing(reported) });
     await world.person.create(Parent, parent);

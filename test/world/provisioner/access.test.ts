@@ -160,7 +160,7 @@ describe("a coderd that fails is reported in a condition and asked again with ba
     ["answers HTML", { kind: "html" }, "CoderdUnreachable"],
     ["answers half a JSON", { kind: "truncatedJson" }, "CoderdUnreachable"],
     ["redirects in circles", { kind: "redirectLoop" }, "CoderdUnreachable"],
-    ["is in trouble", { kind: "answer", status: 503 }, "CoderdUnreachable"],
+    ["returns an error", { kind: "answer", status: 503 }, "CoderdUnreachable"],
     ["limits requests", { kind: "rateLimited", retryAfter: "20" }, "RateLimited"],
   ];
   test.each(faults)("%s", async (what, fault, reason) => {

@@ -148,7 +148,7 @@ test("deletion names a key that the token's user may not see", async () => {
 describe("deletion waits", () => {
   const faults: readonly [string, Fault][] = [
     ["coderd is down", { kind: "cut" }],
-    ["coderd is in trouble", { kind: "answer", status: 500 }],
+    ["coderd returns an error", { kind: "answer", status: 500 }],
     ["another server responds", { kind: "html" }],
     ["coderd is busy", { kind: "rateLimited" }],
   ];

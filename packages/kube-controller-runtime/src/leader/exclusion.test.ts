@@ -5,7 +5,7 @@ import { VirtualClock } from "../../testing/clock.ts";
 import { silentLog } from "../../testing/stub-client.ts";
 import { Leader } from "./leader.ts";
 
-type Trouble =
+type Fault =
   | { do: "stop"; forMs: number }
   | { do: "suspend"; forMs: number }
   | { do: "setWallClock"; offset: number }
@@ -15,7 +15,7 @@ type Trouble =
 
 interface Step {
   readonly on: number;
-  readonly trouble: Trouble;
+  readonly fault: Fault;
   readonly thenMs: number;
 }
 
@@ -44,10 +44,10 @@ const setWallClock = fc.record({
   offset: fc.integer({ min: -3_600_000, max: 3_600_000 }),
 });
 
-function script(...troubles: fc.Arbitrary<Trouble>[]): fc.Arbitrary<Step[]> {
+function script(...faults: fc.Arbitrary<Fault>[]): fc.Arbitrary<Step[]> {
   const step = fc.record({
     on: fc.nat({ max: MACHINES - 1 }),
-    trouble: fc.oneof(...troubles),
+    fault: fc.oneof(...faults),
     thenMs: fc.integer({ min: 0, max: 12_000 }),
   });
   return fc.array(step, { maxLength: 12, size: "max" });
@@ -94,19 +94,19 @@ class Arena {
     }
   }
 
-  async perform({ on, trouble, thenMs }: Step): Promise<void> {
+  async perform({ on, fault, thenMs }: Step): Promise<void> {
     const { machine, leader } = this.candidates[on] as Candidate;
-    if (trouble.do === "stop" || trouble.do === "suspend") {
+    if (fault.do === "stop" || fault.do === "suspend") {
       machine.stop();
-      await this.advance(trouble.forMs);
-      if (trouble.do === "suspend") machine.suspendedMs += trouble.forMs;
+      await this.advance(fault.forMs);
+      if (fault.do === "suspend") machine.suspendedMs += fault.forMs;
       expect(this.leaders.length).toBeLessThanOrEqual(1);
       machine.continue();
     }
-    if (trouble.do === "setWallClock") machine.wallOffset = trouble.offset;
-    if (trouble.do === "network") machine.network = trouble.network;
-    if (trouble.do === "release") void leader.release();
-    if (trouble.do === "restart") {
+    if (fault.do === "setWallClock") machine.wallOffset = fault.offset;
+    if (fault.do === "network") machine.network = fault.network;
+    if (fault.do === "release") void leader.release();
+    if (fault.do === "restart") {
       machine.stop();
       this.start(on);
     }
@@ -143,7 +143,7 @@ describe("of several candidates", { timeout: 30_000 }, () => {
     );
   });
 
-  it("one leads within the lease time and a retry of the end of all trouble", async () => {
+  it("one leads within the lease time and a retry after the last fault", async () => {
     await fc.assert(
       fc.asyncProperty(script(stop, cut, release, restart), async (each) => {
         const arena = await runScript(each);

@@ -24,7 +24,7 @@ export function announceTransitions(events: EventRecorder, object: KubeObject, t
   for (const condition of after) {
     const earlier = before.find(({ type }) => type === condition.type);
     if (earlier?.status === condition.status && earlier.reason === condition.reason) continue;
-    const news = condition.status === "False" ? trouble : recovery;
+    const news = condition.status === "False" ? problem : recovery;
     const happening = news(condition, earlier, transition);
     if (happening) events.event(object, happening);
   }
@@ -38,7 +38,7 @@ function created(conditions: readonly Condition[], quiet: ReadonlySet<string>): 
   return message ? [{ type: "Normal", reason: "Created", message }] : [];
 }
 
-function trouble(
+function problem(
   condition: Condition,
   earlier: Condition | undefined,
   { after, quiet }: Transition,

@@ -154,7 +154,7 @@ describe("while an object starts", () => {
     expect(written).toHaveLength(1);
   });
 
-  test("an object that was ready is not starting: its trouble is reported at once", async () => {
+  test("an object that was ready is not starting: its problem is reported immediately", async () => {
     const lastTransitionTime = "2025-01-01T00:00:00Z";
     await starts();
     await end(

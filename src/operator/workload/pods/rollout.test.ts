@@ -411,7 +411,7 @@ describe("the cause of a stalled rollout", () => {
     });
   });
 
-  test("is sought among the pods of the newest spec, not among those that it replaces", () => {
+  test("is searched for among the pods of the newest spec only", () => {
     const crash = { lastState: { terminated: { exitCode: 1 } } };
     const old = aPod("coder-0", crash);
     old.metadata.labels = { "pod-template-hash": "old" };
