@@ -95,6 +95,9 @@ async function seenCoderd({ deployment, database }: Coderd): Promise<SeenCoderd>
       organization: organizationName(organization),
     })),
     proxies: deployment.proxies,
+    groups: deployment.inside.groups
+      .filter(({ id, organization }) => id !== organization)
+      .map(({ organization, ...group }) => ({ ...group, organization: organizationName(organization) })),
     licenses: deployment.licenses.map(({ jwt }) => jwt),
     tokens: tokens as unknown as SeenToken[],
   };
@@ -104,17 +107,20 @@ interface ToldLine {
   readonly key?: string;
   readonly problem?: string;
   readonly proxy?: string;
+  readonly entity?: string;
   readonly because?: string;
 }
 
-const REPORTED = /"msg":"(failed to delete provisioner key|failed to deregister proxy)"/;
+const REPORTED =
+  /"msg":"(failed to delete provisioner key|failed to deregister proxy|entity was left behind)"/;
 
 /** The log message of the operator when it releases an object without a complete cleanup. */
 function toldOf(outputs: readonly string[]): Map<string, string> {
   const lines = outputs.flatMap((output) => output.split("\n")).filter((line) => REPORTED.test(line));
   return new Map(
     lines.map((line) => {
-      const { key, problem = "", proxy = "", because = "" } = JSON.parse(line) as ToldLine;
+      const { key, problem = "", proxy = "", entity, because = "" } = JSON.parse(line) as ToldLine;
+      if (entity !== undefined) return [leftBehind("group", entity), because];
       return key === undefined ? [leftBehind("proxy", proxy), because] : [leftBehind("key", key), problem];
     }),
   );

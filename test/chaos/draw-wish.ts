@@ -1,6 +1,7 @@
 import type { Dice } from "kube-controller-runtime/testing";
 import {
   type Fleet,
+  type GroupWish,
   LICENSES,
   ORGANIZATIONS,
   type ProvisionerWish,
@@ -27,6 +28,8 @@ export function drawWish(dice: Dice, fleet: Fleet): Change {
       return provisionerChange(wish, dice, fleet);
     case "CoderWorkspaceProxy":
       return proxyChange(wish, dice);
+    case "CoderGroup":
+      return groupChange(wish, dice);
   }
 }
 
@@ -43,6 +46,12 @@ export function drawRecreation(dice: Dice, fleet: Fleet): Wish {
       return { ...wish, keyName: wish.keyName && freshName(wish.name, dice) };
     case "CoderWorkspaceProxy":
       return { ...wish, proxyName: freshName(wish.name, dice) };
+    case "CoderGroup":
+      return {
+        ...wish,
+        organization: dice.pick(ORGANIZATIONS),
+        groupName: freshName(wish.name, dice),
+      };
   }
 }
 
@@ -82,6 +91,12 @@ function proxyChange(wish: ProxyWish, dice: Dice): Change {
     case "replicas":
       return { of, wish: { ...wish, replicas: 3 - wish.replicas } };
   }
+}
+
+function groupChange(wish: GroupWish, dice: Dice): Change {
+  return dice.next() < 0.5
+    ? { of: "the quota", wish: { ...wish, quota: wish.quota + dice.whole(1, 9) } }
+    : { of: "the name", wish: { ...wish, groupName: freshName(wish.name, dice) } };
 }
 
 function otherThan<T extends {}>(present: T, choices: readonly T[], dice: Dice): T {

@@ -26,7 +26,19 @@ export interface ProxyWish {
   readonly replicas: number;
 }
 
-export type Wish = ControlPlaneWish | ProvisionerWish | ProxyWish;
+export interface GroupWish {
+  readonly kind: "CoderGroup";
+  readonly name: string;
+  readonly controlPlane: string;
+  readonly organization: (typeof ORGANIZATIONS)[number];
+  readonly groupName: string;
+  readonly quota: number;
+}
+
+/** An object with pods, and with a Secret that the operator makes. */
+type WorkloadWish = ControlPlaneWish | ProvisionerWish | ProxyWish;
+
+export type Wish = WorkloadWish | GroupWish;
 
 /** Every object of the fleet by its name, which no other object has, of whatever kind. */
 export type Fleet = ReadonlyMap<string, Wish>;
@@ -37,13 +49,14 @@ export type LicenseName = (typeof LICENSES)[number];
 /** Every coderd has both; the first is the default one, under another name of its own. */
 export const ORGANIZATIONS = ["default", "team"] as const;
 
-/** The number of control planes, and of provisioners; half as many workspace proxies. */
+/** The number of control planes, of provisioners and of groups; half as many workspace proxies. */
 export function initialFleet(objects: number): Fleet {
   const numbers = Array.from({ length: objects }, (_, number) => number);
   const wishes: Wish[] = [
     ...numbers.map((number) => controlPlane(number)),
     ...numbers.map((number) => provisioner(number)),
     ...numbers.slice(0, Math.ceil(objects / 2)).map((number) => proxy(number)),
+    ...numbers.map((number) => group(number)),
   ];
   return new Map(wishes.map((wish) => [wish.name, wish]));
 }
@@ -77,8 +90,26 @@ function proxy(number: number): ProxyWish {
   };
 }
 
+function group(number: number): GroupWish {
+  const name = `group-${number}`;
+  const organization = number % 2 === 0 ? "default" : "team";
+  return {
+    kind: "CoderGroup",
+    name,
+    controlPlane: `coder-${number}`,
+    organization,
+    groupName: name,
+    quota: 1,
+  };
+}
+
+/** The objects that have pods, and a Secret that the operator makes. */
+export function workloadsOf(fleet: Fleet): WorkloadWish[] {
+  return [...fleet.values()].filter((wish) => wish.kind !== "CoderGroup");
+}
+
 /** The Secret that the operator makes for an object. */
-export function secretOf({ kind, name }: Pick<Wish, "kind" | "name">): string {
+export function secretOf({ kind, name }: Pick<WorkloadWish, "kind" | "name">): string {
   const suffixes = {
     CoderControlPlane: "operator-token",
     CoderProvisioner: "provisioner-key",

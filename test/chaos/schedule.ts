@@ -1,7 +1,7 @@
 import { Dice } from "kube-controller-runtime/testing";
 import { drawFault } from "./draw-fault.ts";
 import { drawRecreation, drawWish } from "./draw-wish.ts";
-import { type Fleet, initialFleet, secretOf } from "./fleet.ts";
+import { type Fleet, initialFleet, secretOf, workloadsOf } from "./fleet.ts";
 import { durationOf, type Incident, laneOf } from "./incidents.ts";
 
 export interface ScheduleOptions {
@@ -85,7 +85,7 @@ function drawIncident(dice: Dice, fleet: Fleet): Incident {
     case "recreation":
       return { what, wish: drawRecreation(dice, fleet) };
     case "secretDeletion": {
-      const owner = dice.pick([...fleet.values()]);
+      const owner = dice.pick(workloadsOf(fleet));
       return { what, owner: owner.name, secret: secretOf(owner) };
     }
     default:

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, isNotFound, type Kind, type KubeObject, Secret } from "kube-controller-runtime";
-import { CoderControlPlane, CoderProvisioner, CoderWorkspaceProxy } from "../../src/api/v1alpha1/kinds.ts";
-import type { ControlPlaneWish, ProvisionerWish, ProxyWish, Wish } from "./fleet.ts";
+import {
+  CoderControlPlane,
+  CoderGroup,
+  CoderProvisioner,
+  CoderWorkspaceProxy,
+} from "../../src/api/v1alpha1/kinds.ts";
+import type { ControlPlaneWish, GroupWish, ProvisionerWish, ProxyWish, Wish } from "./fleet.ts";
 import type { World } from "./world.ts";
 
 type UserWorld = Pick<World, "person" | "namespace" | "coderds" | "licenses">;
@@ -16,6 +21,7 @@ export const KINDS: Readonly<Record<Wish["kind"], Kind>> = {
   CoderControlPlane,
   CoderProvisioner,
   CoderWorkspaceProxy,
+  CoderGroup,
 };
 
 /** Makes the cluster say what the user wants, whether the object is there already or not. */
@@ -79,6 +85,8 @@ function manifestsOf(wish: Wish, world: UserWorld): [Kind, KubeObject][] {
       return [object(provisionerSpec(wish))];
     case "CoderWorkspaceProxy":
       return [object(proxySpec(wish))];
+    case "CoderGroup":
+      return [object(groupSpec(wish))];
   }
 }
 
@@ -108,6 +116,16 @@ function provisionerSpec({ controlPlane, organization, tags, replicas, keyName }
     tags: { ...tags },
     replicas,
     ...(keyName ? { key: { name: keyName } } : {}),
+  };
+}
+
+function groupSpec({ controlPlane, organization, groupName, quota }: GroupWish): object {
+  return {
+    controlPlaneRef: { name: controlPlane },
+    organizationName: organization,
+    name: groupName,
+    quotaAllowance: quota,
+    deletionPolicy: "Delete",
   };
 }
 

@@ -7,7 +7,7 @@ import { runCampaign } from "../chaos/campaign.ts";
  * A bit of everything that heals without waiting for a lease or a back-off; see `make chaos` for the rest, and for the
  * quiet after it.
  */
-const SEED = 50_357;
+const SEED = 71_456;
 
 test("a short storm over a small fleet leaves everything as it should be, and nothing behind", {
   timeout: 240_000,

@@ -7,6 +7,7 @@ const CONDITIONS: Readonly<Record<Wish["kind"], readonly string[]>> = {
   CoderControlPlane: ["Ready", "OperatorAccessReady", "LicenseApplied", "EntitlementsKnown"],
   CoderProvisioner: ["Ready"],
   CoderWorkspaceProxy: ["Ready"],
+  CoderGroup: ["Ready"],
 };
 
 /** Every object says that it is what the user wants it to be, and that it serves. */
@@ -23,7 +24,7 @@ function problemsOf(wish: Wish, { generation, status }: SeenObject, evidence: Ev
   if (observedGeneration !== generation)
     return [`was last looked at in generation ${observedGeneration}, and is in ${generation}`];
   const problems = CONDITIONS[wish.kind].flatMap((type) => conditionProblem(type, conditions));
-  if (readyReplicas !== wish.replicas)
+  if (wish.kind !== "CoderGroup" && readyReplicas !== wish.replicas)
     problems.push(`has ${readyReplicas} ready replicas instead of ${wish.replicas}`);
   if (status.pendingKey) problems.push(`is still about to make the key "${status.pendingKey.name}"`);
   const retired = status.retiredKeys ?? [];

@@ -1,4 +1,5 @@
 import type { ControlPlaneStatus } from "../../../src/api/v1alpha1/control-plane.ts";
+import type { GroupStatus } from "../../../src/api/v1alpha1/group.ts";
 import type { ProvisionerStatus } from "../../../src/api/v1alpha1/provisioner.ts";
 import type { WorkspaceProxyStatus } from "../../../src/api/v1alpha1/workspace-proxy.ts";
 import type { Fleet } from "../fleet.ts";
@@ -7,7 +8,7 @@ import type { Fleet } from "../fleet.ts";
 export interface SeenObject {
   readonly uid: string;
   readonly generation: number;
-  readonly status: Partial<ControlPlaneStatus & ProvisionerStatus & WorkspaceProxyStatus>;
+  readonly status: Partial<ControlPlaneStatus & ProvisionerStatus & WorkspaceProxyStatus & GroupStatus>;
 }
 
 /** Something that the operator made in the cluster. */
@@ -31,6 +32,14 @@ interface ObservedProxy {
   readonly token: string;
 }
 
+interface SeenGroup {
+  readonly id: string;
+  readonly name: string;
+  /** By the name that specs use. */
+  readonly organization: string;
+  readonly quota: number;
+}
+
 /** A token of the operator in coderd's database. */
 export interface SeenToken {
   readonly id: string;
@@ -41,6 +50,8 @@ export interface SeenToken {
 export interface SeenCoderd {
   readonly keys: readonly SeenKey[];
   readonly proxies: readonly ObservedProxy[];
+  /** Without those of everyone in an organization. */
+  readonly groups: readonly SeenGroup[];
   readonly licenses: readonly string[];
   readonly tokens: readonly SeenToken[];
 }
@@ -60,8 +71,8 @@ export interface Evidence {
   readonly reported: ReadonlyMap<string, string>;
 }
 
-/** How a key or a proxy is named among those left behind. */
-export function leftBehind(what: "key" | "proxy", name: string): string {
+/** How a key, a proxy or a group, which has an ID, is named among those left behind. */
+export function leftBehind(what: "key" | "proxy" | "group", name: string): string {
   return `${what} ${name}`;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { Secrets } from "../../support/leaks.ts";
-import { type Fleet, initialFleet, secretOf, type Wish } from "../fleet.ts";
+import { type Fleet, initialFleet, secretOf, type Wish, workloadsOf } from "../fleet.ts";
 import { memoryIsBack, noCrashes, noLeaks, noWrites } from "./conduct.ts";
 import type { Evidence, SeenCoderd, SeenObject } from "./evidence.ts";
 import { brokenInvariants } from "./state.ts";
@@ -10,11 +10,12 @@ const LICENSES = { first: "license-one", second: "license-two" };
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 /** The content of an object's Secret in a healthy state. */
-const heldBy: Readonly<Record<Wish["kind"], string>> = {
+const heldBy = {
   CoderControlPlane: "tokenid-tokensecret",
   CoderProvisioner: "plaintext-of-the-key",
   CoderWorkspaceProxy: "proxy:token",
-};
+} as const;
+const GROUP_ID = "id of group-0";
 
 function wellObject(wish: Wish): SeenObject {
   const conditions = ["Ready", "OperatorAccessReady", "LicenseApplied", "EntitlementsKnown"].map((type) => ({
@@ -29,8 +30,9 @@ function wellObject(wish: Wish): SeenObject {
     generation: 3,
     status: {
       observedGeneration: 3,
-      readyReplicas: wish.replicas,
+      readyReplicas: 1,
       conditions,
+      ...(wish.kind === "CoderGroup" ? { id: GROUP_ID } : {}),
       provisionerKeyName: wish.name,
       licenseLastAppliedHash: sha256(LICENSES.first),
     },
@@ -56,6 +58,7 @@ function wellCoderd(fleet: Fleet): SeenCoderd {
       proxy?.kind === "CoderWorkspaceProxy"
         ? [{ name: proxy.proxyName, displayName: proxy.displayName, token: heldBy[proxy.kind] }]
         : [],
+    groups: [{ id: GROUP_ID, name: "group-0", organization: "default", quota: 1 }],
     licenses: [LICENSES.first],
     tokens: [{ id: "tokenid", hash: sha256("tokensecret") }],
   };
@@ -69,12 +72,12 @@ function allIsWell(): Evidence {
     fleet,
     licenses: LICENSES,
     objects,
-    children: wishes.map((wish) => ({
+    children: workloadsOf(fleet).map((wish) => ({
       kind: "Secret",
       name: secretOf(wish),
       ownerUid: `uid of ${wish.name}`,
     })),
-    secrets: new Map(wishes.map((wish) => [secretOf(wish), heldBy[wish.kind]])),
+    secrets: new Map(workloadsOf(fleet).map((wish) => [secretOf(wish), heldBy[wish.kind]])),
     coderds: new Map([["coder-0", wellCoderd(fleet)]]),
     reported: new Map(),
   };
@@ -92,6 +95,7 @@ function withCoderd(change: (coderd: SeenCoderd) => Partial<SeenCoderd>): Partia
 }
 
 const stray = { name: "stray", organization: "default", tags: {}, plaintext: "other" };
+const strayGroup = { id: "id of a stray", name: "stray", organization: "default", quota: 1 };
 const strayProxy = { name: "stray", displayName: "", token: "other" };
 
 describe("the state of the world", () => {
@@ -153,6 +157,18 @@ describe("the state of the world", () => {
       "a proxy that is shown by another name",
       withCoderd(({ proxies }) => ({ proxies: proxies.map((proxy) => ({ ...proxy, displayName: "x" })) })),
       'shows it as "x"',
+    ],
+    ["a group that does not exist", withCoderd(() => ({ groups: [] })), 'has no group "group-0"'],
+    [
+      "a group with another quota",
+      withCoderd(({ groups }) => ({ groups: groups.map((group) => ({ ...group, quota: 9 })) })),
+      "its quota is 9 instead of 1",
+    ],
+    ["a status with another ID", withObject("group-0", { id: "other" }), "its status has another ID"],
+    [
+      "an orphan group",
+      withCoderd(({ groups }) => ({ groups: [...groups, { ...strayGroup }] })),
+      "has group id of a stray",
     ],
     ["an orphan key", withCoderd(({ keys }) => ({ keys: [...keys, stray] })), "has key stray"],
     [

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type ProvisionerWish, type ProxyWish, secretOf, wishesOf } from "../fleet.ts";
+import { type GroupWish, type ProvisionerWish, type ProxyWish, secretOf, wishesOf } from "../fleet.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** Each provisioner has one key at its coderd, with the tags of its spec, and its Secret holds that key. */
@@ -60,5 +60,26 @@ function proxyProblems(wish: ProxyWish, { coderds, secrets }: Evidence): string[
     problems.push("its Secret does not hold the proxy's token");
   if (record.displayName !== wish.displayName)
     problems.push(`coderd shows it as "${record.displayName}" instead of "${wish.displayName}"`);
+  return problems;
+}
+
+/** Each group is at its coderd once, as its spec describes it, and its status has the ID. */
+export function oneGroupEach(evidence: Evidence): string[] {
+  return wishesOf(evidence.fleet, "CoderGroup").flatMap((wish) =>
+    groupProblems(wish, evidence).map((problem) => `${wish.name}: ${problem}`),
+  );
+}
+
+function groupProblems(
+  { name, controlPlane, groupName, organization, quota }: GroupWish,
+  { coderds, objects }: Evidence,
+): string[] {
+  const group = coderds
+    .get(controlPlane)
+    ?.groups.find((each) => each.name === groupName && each.organization === organization);
+  if (!group) return [`organization ${organization} of ${controlPlane} has no group "${groupName}"`];
+  const problems: string[] = [];
+  if (group.quota !== quota) problems.push(`its quota is ${group.quota} instead of ${quota}`);
+  if (group.id !== objects.get(name)?.status.id) problems.push("its status has another ID");
   return problems;
 }

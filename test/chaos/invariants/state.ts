@@ -1,6 +1,6 @@
 import { everythingConverged } from "./converged.ts";
 import type { Evidence, Invariant } from "./evidence.ts";
-import { oneKeyEach, oneProxyEach, oneTokenEach } from "./one-each.ts";
+import { oneGroupEach, oneKeyEach, oneProxyEach, oneTokenEach } from "./one-each.ts";
 import { noOrphansAtCoderd, noOrphansInCluster } from "./orphans.ts";
 
 /** The invariants of the world a while after the end of all faults. */
@@ -9,6 +9,7 @@ const STATE_INVARIANTS: Readonly<Record<string, Invariant>> = {
   "one key per provisioner": oneKeyEach,
   "one token per control plane": oneTokenEach,
   "one record per proxy": oneProxyEach,
+  "one entity per group": oneGroupEach,
   "no orphan at coderd": noOrphansAtCoderd,
   "no orphan in the cluster": noOrphansInCluster,
 };
