@@ -61,7 +61,7 @@ export interface ObservedControlPlane {
   readonly status: ReadStatus;
   readonly isTerminating: boolean;
   /** Whether its pods serve the current spec. */
-  readonly isReady: boolean;
+  readonly isRolledOut: boolean;
   /** Whether its Service selects its pods. */
   readonly serviceSelectsPods: boolean;
   /** IP address of the Service. */
@@ -125,12 +125,12 @@ export function controlPlaneReported(change: Change<CoderControlPlane>): boolean
 
 function factsOf(controlPlane: Stored<CoderControlPlane>): readonly unknown[] {
   const { status = {} } = controlPlane;
-  return [accessProblem(status), isReady(controlPlane), ...readFields.map((field) => status[field])];
+  return [accessProblem(status), isRolledOut(controlPlane), ...readFields.map((field) => status[field])];
 }
 
-function isReady({ metadata, status }: Stored<CoderControlPlane>): boolean {
-  const ready = findCondition(status?.conditions, controlPlaneConditions.ready.type);
-  return ready?.status === "True" && ready.observedGeneration === metadata.generation;
+function isRolledOut({ metadata, status }: Stored<CoderControlPlane>): boolean {
+  const deployment = findCondition(status?.conditions, controlPlaneConditions.deployment.type);
+  return deployment?.status === "True" && deployment.observedGeneration === metadata.generation;
 }
 
 /** The message of the access condition while the operator has no access. */
@@ -156,7 +156,7 @@ export function observeControlPlane(
     settings,
     status: object.status ?? {},
     isTerminating: object.metadata.deletionTimestamp !== undefined,
-    isReady: isReady(object),
+    isRolledOut: isRolledOut(object),
     serviceSelectsPods: selectsOwnPods(settings, service),
     clusterIP: clusterIPOf(service),
     resourceVersion: object.metadata.resourceVersion,

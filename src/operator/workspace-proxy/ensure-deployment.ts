@@ -66,7 +66,7 @@ export async function ensureDeployment(
  * new one.
  */
 function servedURL({ controlPlane, accessURL }: Coderd, deployment: Deployment | undefined): string {
-  return controlPlane?.isReady === false ? (dialedURL(deployment) ?? accessURL) : accessURL;
+  return controlPlane?.isRolledOut === false ? (dialedURL(deployment) ?? accessURL) : accessURL;
 }
 
 function dialedURL(deployment: Deployment | undefined): string | undefined {

@@ -53,6 +53,28 @@ test("the proxy sends browsers to the access URL that coderd has, and follows it
   });
 });
 
+test("the proxy follows the access URL of a control plane that is not ready, but whose pods serve it", async () => {
+  const gateway = { host: "coder.example.com", parentRefs: [{ name: "missing" }] };
+  const extraEnv = (value: string) => [{ name: "CODER_ACCESS_URL", value }];
+  await stage.controlPlane("unexposed", {
+    expose: { gateway },
+    extraEnv: extraEnv("https://typo.example.com"),
+  });
+  await stage.create("osaka", by("unexposed"));
+  const primary = async () => (await stage.container("osaka")).env?.[0]?.value;
+  expect(await primary()).toBe("https://typo.example.com");
+  const spec = { extraEnv: extraEnv("https://coder.example.com") };
+  await stage.person.mergePatch(CoderControlPlane, stage.ref("unexposed"), { spec });
+  await stage.eventually(async () => {
+    const { spec: deployed } = await stage.get(Deployment, "unexposed");
+    expect(deployed?.template.spec?.containers[0]?.env).toContainEqual(spec.extraEnv[0]);
+  });
+  await stage.markReady("unexposed");
+  await stage.eventually(async () => expect(await primary()).toBe("https://coder.example.com"));
+  const { status } = await stage.person.get(CoderControlPlane, stage.ref("unexposed"));
+  expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
+});
+
 test("a control plane that comes later is waited for, and asked as soon as it is ready", async () => {
   await stage.create("early", by("later"));
   const { message } = await stage.untilCondition("early", "CoderdFound", {
