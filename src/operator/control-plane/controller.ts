@@ -19,6 +19,7 @@ import {
   type ObjectKey,
   Pod,
   PodDisruptionBudget,
+  type Reconcile,
   Role,
   RoleBinding,
   reconciler,
@@ -128,24 +129,27 @@ export function controlPlaneController(ports: CoderPorts, tenancy: Tenancy): Con
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)
       .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
-      .reconcile(reconciler(reconciliation(tenancy), ports))
+      .reconcile(reconcile(ports, tenancy))
   );
 }
 
-function reconciliation(tenancy: Tenancy) {
-  return {
-    kind: CoderControlPlane,
-    finalizer: "coder.com/workspace-rbac-cleanup",
-    pausedBy: PAUSE_ANNOTATION,
-    requestedBy: REQUEST_ANNOTATION,
-    newMemory,
-    needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
-    observe,
-    converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
-    terminatingSince: namespaceTerminatingSince,
-    quiet: quietReasons,
-    cleanup: cleanUp,
-  };
+function reconcile(ports: CoderPorts, tenancy: Tenancy): Reconcile {
+  return reconciler(
+    {
+      kind: CoderControlPlane,
+      finalizer: "coder.com/workspace-rbac-cleanup",
+      pausedBy: PAUSE_ANNOTATION,
+      requestedBy: REQUEST_ANNOTATION,
+      newMemory,
+      needsCleanup: (object: Stored<CoderControlPlane>) => grantsOutside(object) || mayHoldToken(object),
+      observe,
+      converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+      terminatingSince: namespaceTerminatingSince,
+      quiet: quietReasons,
+      cleanup: cleanUp,
+    },
+    ports,
+  );
 }
 
 async function converge(

@@ -11,6 +11,7 @@ import {
   keyOfObject,
   Namespace,
   type ObjectKey,
+  type Reconcile,
   reconciler,
   Secret,
   Service,
@@ -70,25 +71,31 @@ export function entityController<T extends EntityObject, E extends Entity>(
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps);
   for (const named of names) defined.watches(named, thoseMissing(kind), { when: entityRecorded });
-  return defined.reconcile(reconciler(reconciliation(entityKind), ports));
+  return defined.reconcile(reconcile(entityKind, ports));
 }
 
-function reconciliation<T extends EntityObject, E extends Entity>(entityKind: EntityKind<T, E>) {
-  return {
-    kind: entityKind.kind,
-    finalizer: "coder.com/entity-cleanup",
-    pausedBy: PAUSE_ANNOTATION,
-    requestedBy: REQUEST_ANNOTATION,
-    newMemory,
-    needsCleanup: deletesEntity,
-    observe: observer(entityKind),
-    converge: (snapshot: Snapshot<T>, environment: Environment<T>) =>
-      converge(entityKind, snapshot, environment),
-    terminatingSince: namespaceTerminatingSince,
-    quiet: quietReasons,
-    cleanup: (snapshot: Snapshot<T>, environment: Environment<T>) =>
-      release(entityKind, snapshot, environment),
-  };
+function reconcile<T extends EntityObject, E extends Entity>(
+  entityKind: EntityKind<T, E>,
+  ports: CoderPorts,
+): Reconcile {
+  return reconciler(
+    {
+      kind: entityKind.kind,
+      finalizer: "coder.com/entity-cleanup",
+      pausedBy: PAUSE_ANNOTATION,
+      requestedBy: REQUEST_ANNOTATION,
+      newMemory,
+      needsCleanup: deletesEntity,
+      observe: observer(entityKind),
+      converge: (snapshot: Snapshot<T>, environment: Environment<T>) =>
+        converge(entityKind, snapshot, environment),
+      terminatingSince: namespaceTerminatingSince,
+      quiet: quietReasons,
+      cleanup: (snapshot: Snapshot<T>, environment: Environment<T>) =>
+        release(entityKind, snapshot, environment),
+    },
+    ports,
+  );
 }
 
 async function converge<T extends EntityObject, E extends Entity>(

@@ -13,6 +13,7 @@ import {
   Namespace,
   Pod,
   PodDisruptionBudget,
+  type Reconcile,
   Role,
   RoleBinding,
   reconciler,
@@ -90,7 +91,7 @@ export function provisionerController(ports: CoderPorts, tenancy: Tenancy): Cont
       .refersTo(Secret, references.secrets)
       .refersTo(ConfigMap, references.configMaps)
       .refersTo(ServiceAccount, (object) => referencedAccounts(withDefaults(object)))
-      .reconcile(reconciler(reconciliation(tenancy), ports))
+      .reconcile(reconcile(ports, tenancy))
   );
 }
 
@@ -99,20 +100,23 @@ function replicasChanged({ object, previous }: Change<CoderProvisioner>): boolea
   return object.status?.desiredReplicas !== previous?.status?.desiredReplicas;
 }
 
-function reconciliation(tenancy: Tenancy) {
-  return {
-    kind: CoderProvisioner,
-    finalizer: "coder.com/provisioner-key-cleanup",
-    pausedBy: PAUSE_ANNOTATION,
-    requestedBy: REQUEST_ANNOTATION,
-    newMemory,
-    needsCleanup: () => true,
-    observe,
-    converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
-    terminatingSince: namespaceTerminatingSince,
-    quiet: quietReasons,
-    cleanup: cleanUp,
-  };
+function reconcile(ports: CoderPorts, tenancy: Tenancy): Reconcile {
+  return reconciler(
+    {
+      kind: CoderProvisioner,
+      finalizer: "coder.com/provisioner-key-cleanup",
+      pausedBy: PAUSE_ANNOTATION,
+      requestedBy: REQUEST_ANNOTATION,
+      newMemory,
+      needsCleanup: () => true,
+      observe,
+      converge: (snapshot: Snapshot, environment: Environment) => converge(snapshot, environment, tenancy),
+      terminatingSince: namespaceTerminatingSince,
+      quiet: quietReasons,
+      cleanup: cleanUp,
+    },
+    ports,
+  );
 }
 
 async function converge(

@@ -12,6 +12,7 @@ import {
   Namespace,
   Pod,
   PodDisruptionBudget,
+  type Reconcile,
   reconciler,
   reportConflicts,
   Secret,
@@ -81,22 +82,28 @@ export function workspaceProxyController(ports: CoderPorts): Controller {
     .accepts(awaitsAcceptance, accept(CoderWorkspaceProxy, noPods))
     .refersTo(Secret, references.secrets)
     .refersTo(ConfigMap, references.configMaps)
-    .reconcile(reconciler(reconciliation, ports));
+    .reconcile(reconcile(ports));
 }
 
-const reconciliation = {
-  kind: CoderWorkspaceProxy,
-  finalizer: "coder.com/workspace-proxy-cleanup",
-  pausedBy: PAUSE_ANNOTATION,
-  requestedBy: REQUEST_ANNOTATION,
-  newMemory,
-  needsCleanup: (object: Stored<CoderWorkspaceProxy>) => registrationOf(withDefaults(object)) !== undefined,
-  observe,
-  converge,
-  cleanup: deregister,
-  terminatingSince: namespaceTerminatingSince,
-  quiet: quietReasons,
-};
+function reconcile(ports: CoderPorts): Reconcile {
+  return reconciler(
+    {
+      kind: CoderWorkspaceProxy,
+      finalizer: "coder.com/workspace-proxy-cleanup",
+      pausedBy: PAUSE_ANNOTATION,
+      requestedBy: REQUEST_ANNOTATION,
+      newMemory,
+      needsCleanup: (object: Stored<CoderWorkspaceProxy>) =>
+        registrationOf(withDefaults(object)) !== undefined,
+      observe,
+      converge,
+      cleanup: deregister,
+      terminatingSince: namespaceTerminatingSince,
+      quiet: quietReasons,
+    },
+    ports,
+  );
+}
 
 async function converge(snapshot: Snapshot, environment: Environment): Promise<Steps<WorkspaceProxyStatus>> {
   const steps = new Steps<WorkspaceProxyStatus>(explain);
