@@ -28,7 +28,11 @@ export function exchange(
   const response = Promise.withResolvers<Response>();
   const body = new CollectedBody();
   let connection: Dispatcher.DispatchController | undefined;
-  const abort = () => connection?.abort(signal.reason);
+  const abort = () => {
+    if (connection) connection.abort(signal.reason);
+    // It still waits for a connection, and is dropped when it gets one.
+    else response.reject(signal.reason);
+  };
   signal.addEventListener("abort", abort, { once: true });
   connections.dispatch(options, {
     // undici writes the request synchronously after this returns, or drops it if this throws.

@@ -4,7 +4,7 @@ import { createSecureServer as createHttp2Server } from "node:http2";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createCertificateAuthority } from "../../testing/certificates.ts";
 import { VirtualClock } from "../../testing/clock.ts";
 import { systemClock } from "../clock.ts";
@@ -228,6 +228,28 @@ test("a request ends with its signal even while its credentials hang", async () 
   const work = ask(transport, abort.signal);
   abort.abort(new Error("too late"));
   await expect(work).rejects.toThrow("too late");
+});
+
+test("a request ends with its signal even while all connections are in use, and is not sent", async () => {
+  const seen: (string | undefined)[] = [];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { transport } = await serve(async ({ url }, response) => {
+    seen.push(url);
+    await released;
+    response.end();
+  });
+  const { signal } = new AbortController();
+  const send = (path: string, until = signal) =>
+    transport.send({ method: "GET", path, headers: {}, signal: until });
+  const others = Array.from({ length: 64 }, () => send("/other"));
+  const abort = new AbortController();
+  const work = send("/waiting", abort.signal);
+  await vi.waitFor(() => expect(seen).not.toEqual([]));
+  abort.abort(new Error("too late"));
+  await expect(work).rejects.toThrow("too late");
+  release();
+  await Promise.all(others);
+  expect([seen.length, new Set(seen)]).toEqual([64, new Set(["/k8s/other"])]);
 });
 
 test("any number of watches leaves the connections for requests free", async () => {
