@@ -45,16 +45,15 @@ export async function ensureDeployment(
     };
   }
   const { clusterDomain } = environment.ports;
-  const accessURL = servedURL(coderd, deployment);
   const desired = proxyDeployment(proxy, {
     image: proxy.image ?? coderd.image,
-    primaryAccessURL: proxy.primaryAccessURL ?? accessURL,
+    primaryAccessURL: proxy.primaryAccessURL ?? keptURL(coderd, deployment) ?? coderd.accessURL,
     token: secret,
     tokenChecksum: tokenChecksum(token),
     envFromNames: definedVariables(ownURLVariables, proxy.pod, { sources, deployment }),
     clusterDomain,
     clusterIP: service ? service.clusterIP : clusterIPOf(snapshot.service),
-    hostAliases: aliasesOf({ ...coderd, accessURL }, snapshot, clusterDomain),
+    hostAliases: aliasesOf(coderd, snapshot, clusterDomain),
   });
   const applied = await convergeDeployment(snapshot, environment, { desired, pod: proxy.pod });
   const isSame = isSameTemplate(deployment, applied, snapshot.object.status?.conditions);
@@ -65,8 +64,12 @@ export async function ensureDeployment(
  * A proxy that does not reach coderd ends, so pods keep the URL that they dial until those of the control plane serve the
  * new one.
  */
-function servedURL({ controlPlane, accessURL }: Coderd, deployment: Deployment | undefined): string {
-  return controlPlane?.isRolledOut === false ? (dialedURL(deployment) ?? accessURL) : accessURL;
+function keptURL(
+  { controlPlane, accessURL }: Coderd,
+  deployment: Deployment | undefined,
+): string | undefined {
+  const dialed = dialedURL(deployment);
+  return controlPlane?.isRolledOut === false && dialed !== accessURL ? dialed : undefined;
 }
 
 function dialedURL(deployment: Deployment | undefined): string | undefined {
@@ -75,19 +78,20 @@ function dialedURL(deployment: Deployment | undefined): string | undefined {
 
 /**
  * A URL in the spec is resolved by DNS. The same applies to a URL that pods already use without a host alias,
- * because that path may have a different certificate than coderd. While the required aliases are unknown,
- * keeps the existing ones.
+ * because that path may have a different certificate than coderd. While the required aliases are unknown, or
+ * pods keep their URL, keeps the existing ones.
  */
 function aliasesOf(
-  { controlPlane, accessURL }: Coderd,
+  coderd: Coderd,
   { proxy, deployment, sources }: Snapshot,
   clusterDomain: string,
 ): readonly HostAlias[] {
+  const { controlPlane, accessURL } = coderd;
   const isUsers = proxy.primaryAccessURL || proxy.pod.extraEnv.some(isPrimaryURL);
   if (!controlPlane || isUsers) return [];
   const dialed = dialedURL(deployment);
   const present = aliasesFor(dialed, deployment);
-  if (present.length === 0 && dialed === accessURL) return [];
+  if (keptURL(coderd, deployment) || (present.length === 0 && dialed === accessURL)) return present;
   return aliasesOfProxies(controlPlane, sources, clusterDomain) ?? present;
 }
 

@@ -65,6 +65,30 @@ test("a proxy that finds the access URL by DNS goes on so, until it is another U
   await stage.eventually(async () => expect(await aliasesOf("old")).toEqual(mapped()));
 });
 
+test("a proxy keeps the alias of the URL that it dials until coderd's pods serve another one", async () => {
+  const NEXT = "next.example.com";
+  await publish("moving");
+  await stage.create("moved", by("moving"));
+  await stage.untilRegistered("moved");
+  await stage.eventually(async () => expect(await aliasesOf("moved")).toEqual(mapped()));
+  await stage.markReady("moving");
+  await stage.putSecret("next-tls", { "tls.crt": ca.issue([NEXT]).cert });
+  const extraEnv = [{ name: "CODER_ACCESS_URL", value: `https://${NEXT}` }];
+  const spec = { tls: { secretNames: ["next-tls"] }, extraEnv };
+  await stage.person.mergePatch(CoderControlPlane, stage.ref("moving"), { spec });
+  await stage.eventually(async () => {
+    const deployment = await stage.get(Deployment, "moving");
+    expect(deployment.spec?.template.spec?.containers[0]?.env).toContainEqual(extraEnv[0]);
+  });
+  await stage.untilIdle();
+  expect((await stage.container("moved")).env?.[0]?.value).toBe(`https://${PUBLIC}`);
+  expect(await aliasesOf("moved")).toEqual(mapped());
+  await stage.markReady("moving");
+  const next = [{ ip: CLUSTER_IP, hostnames: [NEXT] }];
+  await stage.eventually(async () => expect(await aliasesOf("moved")).toEqual(next));
+  expect((await stage.container("moved")).env?.[0]?.value).toBe(`https://${NEXT}`);
+});
+
 test("a primary access URL in spec.extraEnv is found by DNS", async () => {
   await publish("overridden");
   const extraEnv = [{ name: "CODER_PRIMARY_ACCESS_URL", value: `https://${PUBLIC}` }];
