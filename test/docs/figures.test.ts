@@ -110,7 +110,7 @@ test("the page about upgrades has the downtimes that the performance page measur
   const upgrade = textOf("docs/how-to/upgrade-coder.md");
   const [, shortest, longest] = /took ([\d.]+) to ([\d.]+) s/.exec(upgrade) ?? [];
   expect([Number(shortest), Number(longest)]).toEqual([Math.min(...downtimes), Math.max(...downtimes)]);
-  const [, shown = "", parts = ""] = runs.find(([, , rest = ""]) => !rest.includes("not measured")) ?? [];
+  const [, shown = "", parts = ""] = runs[0] ?? [];
   expect(upgrade).toContain(`took ${shown} s without service`);
   const shownParts = [...upgrade.matchAll(/^\| .* \| ([\d.]+ s) \|$/gm)].map(([, seconds]) => seconds);
   expect(shownParts).toEqual(parts.match(/[\d.]+ s/g));

@@ -88,12 +88,13 @@ describe.runIf(inject("place")?.coder)("pods whose node goes away", () => {
     "are not ready while their kubelet is away for two minutes, and everything says so",
     async () => {
       const node = (await runningNode()) ?? expect.fail("no node runs on this machine");
+      const stoppedAt = Date.now();
       node.signal("kubelet", "SIGSTOP");
       try {
         for (const object of [CONTROL_PLANE, POOL])
           await assertTruth(platform, observer, {
             object,
-            since: nothingReady,
+            since: (sample, name) => (sample.at > stoppedAt ? nothingReady(sample, name) : undefined),
             says: ["its node is not responding"],
           });
         const from = Date.now();

@@ -54,6 +54,9 @@ describe.runIf(inject("place")?.coder)("builds of a pool whose daemons die every
     worker = observer.samples.at(-1)?.pods(POOL)[0]?.metadata?.name ?? expect.fail("the pool has no pod");
     // New pods never reach coderd, otherwise the builds might still start.
     await setScript(platform, "sleep 2");
+    // A daemon that is asked to end would still report its build.
+    const stop = ["/bin/sh", "-c", "kill -STOP -1"];
+    await platform.cluster.kubectl(["exec", worker, `--namespace=${platform.namespace}`, "--", ...stop]);
     const forced = ["--grace-period=0", "--force", `--namespace=${platform.namespace}`];
     await platform.cluster.kubectl(["delete", "pod", worker, ...forced]);
     for (const name of ["two", "three"]) await begin(name);
