@@ -130,7 +130,10 @@ function factsOf(controlPlane: Stored<CoderControlPlane>): readonly unknown[] {
 
 function isRolledOut({ metadata, status }: Stored<CoderControlPlane>): boolean {
   const deployment = findCondition(status?.conditions, controlPlaneConditions.deployment.type);
-  return deployment?.status === "True" && deployment.observedGeneration === metadata.generation;
+  // During a conflict, the Deployment keeps an earlier spec.
+  const conflict = findCondition(status?.conditions, controlPlaneConditions.conflict.type);
+  const isCurrent = deployment?.observedGeneration === metadata.generation && conflict?.status !== "True";
+  return isCurrent && deployment?.status === "True";
 }
 
 /** The message of the access condition while the operator has no access. */

@@ -1,4 +1,4 @@
-import { Deployment } from "kube-controller-runtime";
+import { Deployment, Ingress } from "kube-controller-runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CoderControlPlane } from "../../../src/api/v1alpha1/kinds.ts";
 import { openProxyStage, type ProxyStage } from "../../support/stages/workspace-proxy.ts";
@@ -73,6 +73,41 @@ test("the proxy follows the access URL of a control plane that is not ready, but
   await stage.eventually(async () => expect(await primary()).toBe("https://coder.example.com"));
   const { status } = await stage.person.get(CoderControlPlane, stage.ref("unexposed"));
   expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "False" }));
+});
+
+test("the proxy keeps its URL while a conflict keeps the control plane from rolling out another one", async () => {
+  const extraEnv = (value: string) => [{ name: "CODER_ACCESS_URL", value }];
+  await stage.controlPlane("blocked", { extraEnv: extraEnv("https://coder.example.com") });
+  await stage.create("lima", by("blocked"));
+  const primary = async () => (await stage.container("lima")).env?.[0]?.value;
+  expect(await primary()).toBe("https://coder.example.com");
+  await stage.markReady("blocked");
+  const { apiVersion, kind } = Ingress;
+  const spec = { defaultBackend: { service: { name: "other", port: { number: 80 } } } };
+  await stage.person.create(Ingress, { apiVersion, kind, metadata: stage.ref("blocked"), spec });
+  await stage.person.mergePatch(CoderControlPlane, stage.ref("blocked"), {
+    spec: {
+      expose: { ingress: { host: "next.example.com" } },
+      extraEnv: extraEnv("https://next.example.com"),
+    },
+  });
+  await stage.eventually(async () => {
+    const { status } = await stage.person.get(CoderControlPlane, stage.ref("blocked"));
+    expect(status?.conditions).toContainEqual(
+      expect.objectContaining({ type: "Conflict", status: "True", observedGeneration: 2 }),
+    );
+  });
+  await stage.untilIdle();
+  expect(await primary()).toBe("https://coder.example.com");
+  await stage.person.delete(Ingress, stage.ref("blocked"));
+  await stage.eventually(async () => {
+    const { spec: deployed } = await stage.get(Deployment, "blocked");
+    expect(deployed?.template.spec?.containers[0]?.env).toContainEqual(
+      extraEnv("https://next.example.com")[0],
+    );
+  });
+  await stage.markReady("blocked");
+  await stage.eventually(async () => expect(await primary()).toBe("https://next.example.com"));
 });
 
 test("a control plane that comes later is waited for, and asked as soon as it is ready", async () => {
