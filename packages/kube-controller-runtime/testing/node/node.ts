@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -182,12 +183,21 @@ export class LocalNode implements AsyncDisposable {
   signal(program: string, signal: NodeJS.Signals): void {
     const found = this.#sandbox.processes().filter(({ name }) => name === program);
     if (found.length === 0) throw new Error(`${program} does not run on the node`);
-    for (const { pid } of found) process.kill(pid, signal);
+    for (const { pid } of found) {
+      process.kill(pid, signal);
+      // nsenter stops with its program, and must go on to notice its end.
+      if (signal === "SIGCONT") process.kill(parentOf(pid), signal);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await stopNode();
   }
+}
+
+function parentOf(pid: number): number {
+  const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(parent);
 }
 
 const CTR_FLAGS = [`--address=${CONTAINERD_SOCKET}`, "--namespace=k8s.io"];
