@@ -43,8 +43,8 @@ test-e2e: setup ## run the operator against the real coderd and its daemons (REC
 test-node: node-prerequisites setup coder node-binaries ## run the chart and Coder in real pods, on a node here or where KUBECONFIG says (LONG=1: all of it)
 	@$(VITEST) --project node --project node-alone
 
-# What CI runs of them in 10 minutes: the chart, what serves, causes of failures, typical mistakes, a workspace.
-NODE_CORE := $(patsubst %,test/node/%.test.ts,operator serving stalled mistakes workspace)
+# What CI runs of them in 10 minutes: the chart, causes of failures, typical mistakes, a workspace.
+NODE_CORE := $(patsubst %,test/node/%.test.ts,operator stalled mistakes workspace)
 
 # For CI: says so and ends well where pods cannot run, or when something would have to be built first.
 .PHONY: test-node-if-possible

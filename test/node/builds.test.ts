@@ -9,8 +9,12 @@ import { LASTING, SlowBuilds } from "./support/slow-builds.ts";
 
 const CONTROL_PLANE = "codercontrolplane/coder";
 const MAX_DAEMONS = 3;
-/** A daemon gives a build up when coderd takes no update for 30 s. It may wait 10 s of them before it connects again. */
-const DAEMON_PATIENCE_MS = 20_000;
+/** These end the only pod of coderd. */
+const REPLACES_CODERD = /^(coderd at zero|a change of the database)/;
+/**
+ * A daemon gives a build up when coderd takes no update for 30 s. Connecting takes as long if the daemon dials a pod in the
+ * moment in which it ends.
+ */
 const GIVEN_UP = "send periodic update: context deadline exceeded";
 
 interface PoolStatus {
@@ -121,10 +125,9 @@ describe.runIf(inject("place")?.coder)("builds on real pods", () => {
     const workspace = `during-${Object.keys(upheavals).indexOf(title)}`;
     await builds.start(workspace, "steady");
     const builder = await builds.untilBuilding(workspace);
-    const began = Date.now();
     await upheaval();
     const { worker_id } = await eventually(() => builds.job(workspace), TIME_LIMIT);
-    const mayBeGivenUp = Date.now() - began > DAEMON_PATIENCE_MS && title.startsWith("coderd");
+    const mayBeGivenUp = REPLACES_CODERD.test(title);
     await builds.end(workspace, builder);
     const after = await builds.untilOver(workspace);
     expect(mayBeGivenUp ? ["succeeded", GIVEN_UP] : ["succeeded"]).toContain(after.error || after.status);
