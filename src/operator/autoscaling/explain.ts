@@ -1,6 +1,7 @@
 import { timestamp } from "kube-controller-runtime";
 import { MAX_JOBS, type Tags } from "../../coder/provisioning.ts";
 import { distinctiveTags } from "../../coder/tags.ts";
+import { firstOf } from "../first-of.ts";
 import type { Decision } from "./decide.ts";
 import { highestOf } from "./pool.ts";
 import type { DaemonEnd, StrandedJobs } from "./stranded.ts";
@@ -111,10 +112,8 @@ function names(all: readonly string[]): string {
 
 /** Formats tags without those that every daemon has. Truncated, because any user who can build sets them. */
 function tagList(tags: Tags): string {
-  const all = Object.entries(distinctiveTags(tags));
-  if (all.length === 0) return "(none)";
-  const shown = all.slice(0, MAX_TAGS).map(([key, value]) => `${cut(key)}=${cut(value)}`);
-  return shown.join(", ") + (all.length > MAX_TAGS ? ` and ${all.length - MAX_TAGS} more` : "");
+  const all = Object.entries(distinctiveTags(tags)).map(([key, value]) => `${cut(key)}=${cut(value)}`);
+  return all.length === 0 ? "(none)" : firstOf(all, MAX_TAGS);
 }
 
 function cut(text: string): string {

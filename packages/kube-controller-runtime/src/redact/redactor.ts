@@ -35,7 +35,7 @@ export function recognizeTokens(...shapes: readonly RegExp[]): void {
 /**
  * Removes secrets from text: known values, and everything that looks like a credential in a URL, a password
  * of a connection string, a bearer token, a JWT, or a token of the application. The time is linear in the
- * length of the text, up to a limit, and does not depend on the number of values.
+ * length of the text, up to a limit, and does not depend on the number of values unless many start alike.
  */
 export class Redactor {
   readonly #values: SecretValues;

@@ -8,8 +8,8 @@ const MAX_HASHED_LENGTH = 6;
 const MAX_SLOT_BITS = 20;
 
 /**
- * Known secrets. The run time of a search does not depend on their number: a hash of their first characters
- * finds candidates. A match extends as far as the text continues with the secret, which may be truncated.
+ * Known secrets. A hash of their first characters finds candidates, so the run time of a search does not
+ * depend on their number unless many start alike. A match extends as far as the text continues with the secret, which may be truncated.
  */
 export class SecretValues {
   readonly #hashedLength: number;

@@ -9,6 +9,7 @@ import {
   type Stored,
 } from "kube-controller-runtime";
 import type { ExposeSpec } from "../../../api/v1alpha1/expose.ts";
+import { firstOf } from "../../first-of.ts";
 import { exposureOf } from "./expose.ts";
 
 export const INGRESS_CLASS_INDEX = "ingressClass";
@@ -54,7 +55,7 @@ export function missingIngressClass(
 const MAX_CHOICES = 5;
 
 function choice(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_CHOICES).map((name) => `"${name}"`);
-  if (names.length > MAX_CHOICES) return `one of ${shown.join(", ")} and ${names.length - MAX_CHOICES} more`;
-  return shown.length === 1 ? `${shown[0]}` : `${shown.slice(0, -1).join(", ")} or ${shown.at(-1)}`;
+  const quoted = names.map((name) => `"${name}"`);
+  if (quoted.length > MAX_CHOICES) return `one of ${firstOf(quoted, MAX_CHOICES)}`;
+  return quoted.length === 1 ? `${quoted[0]}` : `${quoted.slice(0, -1).join(", ")} or ${quoted.at(-1)}`;
 }

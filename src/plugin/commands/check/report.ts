@@ -1,3 +1,4 @@
+import { firstOf } from "../../../operator/first-of.ts";
 /** The result of one check of the installation. */
 export interface Finding {
   readonly what: string;
@@ -19,6 +20,5 @@ const MAX_SHOWN = 5;
 
 /** The first entries of a list, and the number of the others. */
 export function some(all: readonly string[]): string {
-  const more = all.length > MAX_SHOWN ? ` and ${all.length - MAX_SHOWN} more` : "";
-  return `${all.slice(0, MAX_SHOWN).join(", ")}${more}`;
+  return firstOf(all, MAX_SHOWN);
 }
